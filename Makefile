@@ -1,0 +1,43 @@
+# `make demo` and `make test` are all a newcomer needs; both call `make setup`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+INSTALL := $(PIP) install --quiet --constraint constraints.txt
+
+.PHONY: setup demo test lint format scatter clean
+
+setup: $(VENV)/.installed
+
+# torch goes first and alone: a range would let pip fetch another build.
+$(VENV)/.installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(INSTALL) torch==2.13.0
+	$(INSTALL) --editable '.[dev,plot]'
+	touch $@
+
+demo: setup
+	$(BIN)/python examples/ushape.py
+
+test: setup
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+scatter: $(VENV)/.scatter
+
+# torch-scatter imports torch in its setup.py, so no build isolation.
+$(VENV)/.scatter: $(VENV)/.installed
+	$(INSTALL) setuptools wheel
+	$(INSTALL) --no-build-isolation torch-scatter
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist out *.egg-info

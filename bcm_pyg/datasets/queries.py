@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.graph import planning_graph
+from bcm_pyg.utils import Adjacency, Reachability
+
+
+def sample_queries(
+    data: Data, num: int, seed: int = 42
+) -> tuple[Tensor, Tensor]:
+    r"""Draws start and goal nodes that can reach each other.
+
+    Pairs are uniform over all ordered pairs of distinct nodes of one strongly
+    connected component, and no pair comes twice while there are enough. They
+    depend on the edges and the seed alone, so that graphs that differ in their
+    costs share them.
+
+    Args:
+        data (torch_geometric.data.Data): The graph.
+        num (int): How many pairs.
+        seed (int, optional): Seed of the draw. (default: :obj:`42`)
+
+    Returns:
+        The starts :obj:`[num]` and the goals :obj:`[num]`.
+    """
+    if isinstance(num, bool) or not isinstance(num, (int, np.integer)):
+        raise BCMError(f'num must be an int (got {num!r})')
+    if num < 0:
+        raise BCMError(f'num must not be negative (got {num})')
+    adjacency = Adjacency.from_data(planning_graph(data))
+    label = Reachability(adjacency).strong.cpu().numpy()
+
+    nodes = np.argsort(
+        label, kind='stable'
+    )  # the nodes, component by component
+    sizes = np.bincount(label)
+    pairs = sizes * (sizes - 1)
+    total = int(pairs.sum())
+    if total == 0:
+        raise BCMError(
+            'no two nodes can reach each other: the graph has no queries to '
+            'sample (edges are directed; an undirected graph holds both ways)'
+        )
+    rng = np.random.default_rng(seed)
+    pick = rng.choice(total, size=int(num), replace=int(num) > total)
+
+    last = np.cumsum(pairs)
+    component = np.searchsorted(last, pick, side='right')
+    rank = pick - (last - pairs)[component]
+    others = sizes[component] - 1
+    start, goal = rank // others, rank % others
+    goal += goal >= start  # skips the start itself
+    first = (np.cumsum(sizes) - sizes)[component]
+    out = nodes[first + start], nodes[first + goal]
+    return (
+        torch.from_numpy(out[0]).long().to(adjacency.device),
+        torch.from_numpy(out[1]).long().to(adjacency.device),
+    )

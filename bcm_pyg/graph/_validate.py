@@ -1,0 +1,170 @@
+"""Every check of a graph that comes from outside, in one place."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch, Data, HeteroData
+
+from bcm_pyg.errors import BCMError
+
+
+def is_homogeneous(data: object) -> None:
+    """Refuses everything but one plain :obj:`Data` with an edge_index."""
+    if isinstance(data, HeteroData):
+        raise BCMError(
+            'got a HeteroData: a map is learned for one plain graph; pass '
+            'data.to_homogeneous() with pos and costs set'
+        )
+    if isinstance(data, Batch):
+        raise BCMError(
+            'got a Batch of graphs: a map belongs to one graph; pass one '
+            'element, batch[i]'
+        )
+    if not isinstance(data, Data):
+        raise BCMError(
+            f'expected a torch_geometric.data.Data (got {type(data).__name__})'
+        )
+    if data.get('edge_index') is None:
+        if data.get('adj_t') is not None:
+            raise BCMError(
+                'data has adj_t but no edge_index: pass edge_index with one '
+                'column (tail, head) per directed edge'
+            )
+        raise BCMError('data has no edge_index: set a long tensor [2, E]')
+
+
+def attribute(data: Data, name: str, message: str) -> object:
+    """The attribute, or an error with this message."""
+    value = data.get(name)
+    if value is None:
+        raise BCMError(message)
+    return value
+
+
+def position(value: object) -> Tensor:
+    """Coordinates: real, finite, of shape [N, A] with N, A >= 1."""
+    pos = _plain_tensor('pos', value)
+    if pos.dim() != 2 or pos.size(0) == 0 or pos.size(1) == 0:
+        raise BCMError(
+            'pos must have shape [num_nodes, axes] with at least one node and '
+            f'one axis (got {tuple(pos.shape)})'
+        )
+    bad = ~torch.isfinite(pos).all(dim=1)
+    if bool(bad.any()):
+        node = int(bad.nonzero()[0])
+        raise BCMError(
+            f'pos must be finite (node {node} is at {pos[node].tolist()})'
+        )
+    span = pos.double().abs().max()
+    if float(span) > torch.finfo(torch.float32).max / 4:
+        raise BCMError(f'pos is too large for float32 (up to {float(span):g})')
+    return pos
+
+
+def num_nodes(data: Data, expected: int) -> None:
+    """An explicit num_nodes must agree with the coordinates."""
+    stated = data.get('num_nodes')
+    if stated is not None and int(stated) != expected:
+        raise BCMError(
+            f'pos has {expected} rows but num_nodes is {int(stated)}'
+        )
+
+
+def edge_index(data: Data, num_nodes: int, device: torch.device) -> Tensor:
+    """Edges: integers in range, of shape [2, E]."""
+    index = _plain_tensor('edge_index', data.edge_index)
+    _same_device('edge_index', index, device)
+    if index.is_floating_point() or index.dtype == torch.bool:
+        raise BCMError(f'edge_index must be of type long (got {index.dtype})')
+    if index.dim() != 2 or index.size(0) != 2:
+        raise BCMError(
+            f'edge_index must have shape [2, E] (got {tuple(index.shape)})'
+        )
+    index = index.long()
+    bad = ((index < 0) | (index >= num_nodes)).any(dim=0)
+    if bool(bad.any()):
+        edge = int(bad.nonzero()[0])
+        raise BCMError(
+            f'edge_index: edge {edge} is {index[:, edge].tolist()}, but node '
+            f'ids lie in [0, {num_nodes})'
+        )
+    return index
+
+
+def edge_cost(name: str, value: object, index: Tensor) -> Tensor:
+    """Costs: finite, not negative, one per edge; returned as float32."""
+    cost = _plain_tensor(name, value)
+    _same_device(name, cost, index.device)
+    if cost.dtype == torch.bool:
+        raise BCMError(f'{name} must hold numbers (got {cost.dtype})')
+    if cost.dim() == 2 and cost.size(1) == 1:
+        cost = cost.squeeze(1)
+    if cost.dim() != 1:
+        raise BCMError(
+            f'{name} must have shape [E] or [E, 1] to serve as edge costs (got '
+            f'{tuple(cost.shape)}); name one column with cost=...'
+        )
+    if cost.numel() != index.size(1):
+        raise BCMError(
+            f'{name} has {cost.numel()} entries for {index.size(1)} edges'
+        )
+    single = cost.float()
+    bad = ~torch.isfinite(single) | (single < 0)
+    if bool(bad.any()):
+        edge = int(bad.nonzero()[0])
+        raise BCMError(
+            f'{name} must be finite in float32 and not negative (edge {edge}, '
+            f'{index[:, edge].tolist()}, costs {cost[edge].item()})'
+        )
+    return single
+
+
+def coord(data: Data, num_nodes: int, device: torch.device) -> Tensor | None:
+    """Integer codes per axis: not negative, of shape [N, A]; or none."""
+    if data.get('coord') is None:
+        return None
+    codes = _plain_tensor('coord', data.coord)
+    _same_device('coord', codes, device)
+    if codes.is_floating_point() or codes.dtype == torch.bool:
+        raise BCMError(f'coord must be of type long (got {codes.dtype})')
+    if codes.dim() != 2 or codes.size(0) != num_nodes or codes.size(1) == 0:
+        raise BCMError(
+            f'coord must have shape [{num_nodes}, axes] (got '
+            f'{tuple(codes.shape)})'
+        )
+    bad = (codes < 0).any(dim=1)
+    if bool(bad.any()):
+        node = int(bad.nonzero()[0])
+        raise BCMError(
+            f'coord must not be negative (node {node}: {codes[node].tolist()})'
+        )
+    return codes.long()
+
+
+def has_edges(kept: Tensor) -> None:
+    """A graph without edges has nothing to plan."""
+    if kept.numel() == 0:
+        raise BCMError(
+            'the graph has no edges (self-loops do not count): nothing to plan'
+        )
+
+
+def _plain_tensor(name: str, value: object) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise BCMError(
+            f'{name} must be a torch.Tensor (got {type(value).__name__})'
+        )
+    if value.layout != torch.strided:
+        raise BCMError(f'{name} must be a dense tensor (got {value.layout})')
+    if value.is_complex():
+        raise BCMError(f'{name} must be real (got {value.dtype})')
+    return value.detach()
+
+
+def _same_device(name: str, value: Tensor, device: torch.device) -> None:
+    if value.device != device:
+        raise BCMError(
+            f'{name} is on {value.device} but pos is on {device}: move data '
+            'to one device'
+        )

@@ -1,0 +1,163 @@
+"""The graph contract: what a planning graph is, and how to get there."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.graph import _validate as check
+
+#: Where a cost is looked for when none is named, in this order.
+COST_NAMES = ('edge_cost', 'edge_weight', 'edge_attr')
+
+
+def planning_graph(
+    data: Data,
+    cost: str | Tensor | None = None,
+    pos: str | Tensor | None = None,
+) -> Data:
+    r"""Turns any PyG graph with coordinates into a canonical planning graph.
+
+    The result holds :obj:`edge_index` (sorted by tail, then head),
+    :obj:`edge_cost` (float32, finite, :math:`\geq 0`), :obj:`pos` (float32)
+    and :obj:`num_nodes`; where coordinates are integers on a grid, also
+    :obj:`coord`, the integer code of each node on each axis. Self-loops are
+    dropped, of parallel edges the cheapest is kept, isolated nodes stay.
+    Further node and edge attributes come along. A float64 :obj:`pos` is
+    centred before it becomes float32; a float32 one is taken as it is. The
+    function is idempotent and leaves :obj:`data` untouched.
+
+    Args:
+        data (torch_geometric.data.Data): The graph. Edges are directed: an
+            undirected graph holds both directions.
+        cost (str or torch.Tensor, optional): The name of an edge attribute, the
+            costs themselves, or :obj:`"length"` for straight-line length. By
+            default :obj:`edge_cost`, else :obj:`edge_weight`, else
+            :obj:`edge_attr` of shape :obj:`[E]` or :obj:`[E, 1]`. (default:
+            :obj:`None`)
+        pos (str or torch.Tensor, optional): The name of a node attribute with
+            coordinates, or the coordinates. (default: :obj:`None`, that is
+            :obj:`pos`)
+
+    Raises:
+        BCMError: If the graph cannot be planned on; the message names the
+            attribute and the first offending node or edge.
+    """
+    check.is_homogeneous(data)
+    position = check.position(_find_pos(data, pos))
+    num_nodes = position.size(0)
+    check.num_nodes(data, num_nodes)
+    edge_index = check.edge_index(data, num_nodes, position.device)
+    name, values = _find_cost(data, cost, position, edge_index)
+    edge_cost = check.edge_cost(name, values, edge_index)
+    coord = check.coord(data, num_nodes, position.device)
+    if coord is None:
+        coord = _integer_codes(position)
+
+    keep = _cheapest_edges(edge_index, edge_cost, num_nodes)
+    check.has_edges(keep)
+
+    out = Data(num_nodes=num_nodes)
+    reserved = {'edge_index', 'num_nodes', 'pos', 'coord', 'edge_cost', name}
+    for key in data.keys():
+        if key in reserved:
+            continue
+        is_edge_level = data.is_edge_attr(key) and isinstance(data[key], Tensor)
+        out[key] = data[key][keep] if is_edge_level else data[key]
+    out.edge_index = edge_index[:, keep].contiguous()
+    out.edge_cost = edge_cost[keep]
+    out.pos = _as_float32(position)
+    if coord is not None:
+        out.coord = coord
+    return out
+
+
+def _find_pos(data: Data, pos: str | Tensor | None) -> object:
+    if pos is None:
+        return check.attribute(
+            data,
+            'pos',
+            'no coordinates found: set data.pos to a float tensor of shape '
+            "[num_nodes, axes], or name another attribute with pos='...'",
+        )
+    if isinstance(pos, str):
+        return check.attribute(
+            data, pos, f'data has no attribute {pos!r} to take coordinates from'
+        )
+    return pos
+
+
+def _find_cost(
+    data: Data,
+    cost: str | Tensor | None,
+    position: Tensor,
+    edge_index: Tensor,
+) -> tuple[str, object]:
+    if cost is None:
+        for name in COST_NAMES:
+            if data.get(name) is not None:
+                return name, data[name]
+        raise check.BCMError(
+            f'no edge costs found: data has none of {COST_NAMES}. Name an '
+            "attribute with cost='...', or pass cost='length' for "
+            'straight-line length'
+        )
+    if not isinstance(cost, str):
+        return 'cost', cost
+    if cost == 'length':
+        if data.get('length') is not None:
+            raise check.BCMError(
+                "cost='length' means straight-line length, but data also has "
+                'an attribute of that name: pass cost=data.length to use it, '
+                'or remove it'
+            )
+        tail, head = position.double()[edge_index]
+        return 'length', (head - tail).norm(dim=-1)
+    value = check.attribute(
+        data, cost, f'data has no attribute {cost!r} to take edge costs from'
+    )
+    return cost, value
+
+
+def _cheapest_edges(
+    edge_index: Tensor, edge_cost: Tensor, num_nodes: int
+) -> Tensor:
+    """Ids of the edges to keep, sorted by tail, then head."""
+    tail, head = edge_index
+    key = tail * num_nodes + head
+    ids = torch.arange(key.numel(), device=key.device)
+    ids = ids[tail != head]
+    # Two stable sorts: by cost, then by key. The first of each run is cheapest.
+    ids = ids[edge_cost[ids].sort(stable=True).indices]
+    ids = ids[key[ids].sort(stable=True).indices]
+    first = torch.ones_like(ids, dtype=torch.bool)
+    first[1:] = key[ids[1:]] != key[ids[:-1]]
+    return ids[first]
+
+
+def _integer_codes(position: Tensor) -> Tensor | None:
+    """Codes from 0 on each axis where positions are integers on a grid.
+
+    Integers that are merely a unit (map coordinates in metres) are no grid: one
+    table row per code would be almost all unused. So the box that the nodes
+    span must not be much larger than their number, unless it is small anyway.
+    """
+    exact = position.double()
+    if not bool((exact == exact.round()).all()):
+        return None
+    low, high = exact.min(0).values, exact.max(0).values
+    sizes = (high - low + 1).tolist()
+    if max(sizes) > 64 and math.prod(sizes) > 16 * position.size(0):
+        return None
+    return (exact - low).long()
+
+
+def _as_float32(position: Tensor) -> Tensor:
+    if position.dtype == torch.float32:
+        return position
+    exact = position.double()
+    middle = (exact.min(0).values + exact.max(0).values) / 2
+    return (exact - middle).float()

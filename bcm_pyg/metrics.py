@@ -1,0 +1,140 @@
+"""How good routes are, by the paper's definitions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.baselines import shortest_distances
+from bcm_pyg.errors import BCMError
+from bcm_pyg.graph import planning_graph
+from bcm_pyg.planning import Plan
+from bcm_pyg.typing import Ids
+from bcm_pyg.utils import Adjacency, as_queries
+
+
+def success_rate(plan: Plan, optimal: Tensor) -> float:
+    """Share of the reachable queries whose goal was reached."""
+    reachable = torch.isfinite(optimal)
+    return _mean(plan.success[reachable].double())
+
+
+def gap(plan: Plan, optimal: Tensor) -> float:
+    r"""Mean excess cost in percent over the successful queries,
+
+    .. math::
+        100 \cdot \mathbb{E}\left[ \frac{c_{\mathrm{path}}}{c_{\mathrm{opt}}}
+        - 1 \;\middle|\; \mathrm{success} \right] .
+
+    Queries of optimal cost 0 have no relative excess and are left out.
+    """
+    counted = plan.success & (optimal > 0) & torch.isfinite(optimal)
+    return 100 * _mean(plan.cost[counted] / optimal[counted] - 1)
+
+
+def wspl(plan: Plan, optimal: Tensor) -> float:
+    r"""Success weighted by weighted path length, over the reachable queries,
+
+    .. math::
+        \frac{1}{M} \sum_i S_i \frac{c_i^{\mathrm{opt}}}{\max(c_i^{
+        \mathrm{opt}}, c_i^{\mathrm{path}})} .
+    """
+    reachable = torch.isfinite(optimal)
+    best = optimal[reachable]
+    found = torch.maximum(plan.cost[reachable], best)
+    share = torch.where(found > 0, best / found, 1.0)
+    return _mean(torch.where(plan.success[reachable], share, 0.0))
+
+
+@dataclass(frozen=True)
+class Report:
+    """What :func:`evaluate` measured.
+
+    Attributes:
+        success_rate: Share of reachable queries whose goal was reached.
+        cost: Mean cost of the successful routes.
+        gap: Their mean excess over the optimum, in percent.
+        wspl: Success weighted by weighted path length.
+        hops: Mean number of edges of the successful routes.
+        expansions: Mean number of nodes touched, over all queries.
+        seconds_per_query: Wall time of planning over the number of queries.
+        num_queries: Number of queries.
+    """
+
+    success_rate: float
+    cost: float
+    gap: float
+    wspl: float
+    hops: float
+    expansions: float
+    seconds_per_query: float
+    num_queries: int
+
+    @staticmethod
+    def header() -> str:
+        """The head of a table of reports."""
+        return (
+            f'{"SR":>6} {"Cost":>10} {"Gap %":>8} {"wSPL":>6} {"hops":>7} '
+            f'{"touched":>8} {"us/query":>9} {"queries":>8}'
+        )
+
+    def row(self) -> str:
+        """One row of a table of reports."""
+        return (
+            f'{self.success_rate:6.3f} {self.cost:10.3f} {self.gap:8.3f} '
+            f'{self.wspl:6.3f} {self.hops:7.1f} {self.expansions:8.1f} '
+            f'{1e6 * self.seconds_per_query:9.1f} {self.num_queries:8d}'
+        )
+
+    def __str__(self) -> str:
+        return f'{self.header()}\n{self.row()}'
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields, for JSON."""
+        return asdict(self)
+
+
+def evaluate(
+    planner: Callable[[Ids, Ids], Plan], data: Data, starts: Ids, goals: Ids
+) -> Report:
+    """Plans the queries and compares with exact Dijkstra.
+
+    Args:
+        planner (Callable): A :class:`~bcm_pyg.Planner`, a baseline, or anything
+            that turns starts and goals into a
+            :class:`~bcm_pyg.planning.Plan`.
+        data (torch_geometric.data.Data): The graph.
+        starts (int, list, numpy.ndarray or torch.Tensor): The starts.
+        goals (int, list, numpy.ndarray or torch.Tensor): The goals.
+    """
+    adjacency = Adjacency.from_data(planning_graph(data))
+    start, goal = as_queries(starts, goals, adjacency.num_nodes)
+    began = time.perf_counter()
+    plan = planner(start, goal)
+    seconds = time.perf_counter() - began
+    if len(plan) != start.numel():
+        raise BCMError(
+            f'the planner answered {len(plan)} of {start.numel()} queries'
+        )
+    plan = Plan(**{k: v.cpu() for k, v in vars(plan).items()})
+    optimal = shortest_distances(adjacency, start, goal)
+    return Report(
+        success_rate=success_rate(plan, optimal),
+        cost=_mean(plan.cost[plan.success]),
+        gap=gap(plan, optimal),
+        wspl=wspl(plan, optimal),
+        hops=_mean(plan.hops[plan.success].double()),
+        expansions=_mean(plan.expansions.double()),
+        seconds_per_query=seconds / max(1, start.numel()),
+        num_queries=start.numel(),
+    )
+
+
+def _mean(values: Tensor) -> float:
+    return float(values.mean()) if values.numel() > 0 else float('nan')

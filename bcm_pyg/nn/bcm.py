@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.graph import fingerprint, planning_graph
+from bcm_pyg.typing import Ids
+from bcm_pyg.utils import Adjacency, as_queries
+
+from .encoders import NodeEncoder, encoder_resolver
+from .encoders.rows import select_rows
+from .transition import Transition
+from .values import pair_values
+
+TERMINALS = ('calibrated', 'paper')
+
+
+class BCM(torch.nn.Module):
+    r"""The Bellman-grounded cognitive map of `"Compact Bellman-Grounded
+    Cognitive Maps for Cost-Aware Navigation"`.
+
+    Nodes are embedded by :math:`o_i = \psi(x_i)`, transitions by
+    :math:`z_{i \to j} = \phi(o_j - o_i)`, and a neighbour :math:`j` of
+    :math:`i` is scored for goal :math:`g` by
+
+    .. math::
+        D_i(j; g) = \lVert z_{i \to j} - z_{i \to g} \rVert^2 ,
+
+    which training makes an estimate of the cost of going to :math:`g` through
+    :math:`j`, in units of :attr:`cost_scale`.
+
+    Args:
+        encoder (torch.nn.Module): The node encoder :math:`\psi`: a
+            :class:`~bcm_pyg.nn.NodeEncoder`, or any module that maps
+            :obj:`data` to :obj:`[N, d_o]` and has :obj:`out_channels`.
+        transition (Transition, optional): The transition encoder :math:`\phi`.
+            (default: an MLP of widths 256, 256, 256)
+        terminal (str, optional): What the last edge into the goal scores:
+            :obj:`"calibrated"`, its cost, so that scores are costs-to-go;
+            :obj:`"paper"`, 0. (default: :obj:`"calibrated"`)
+        cost_scale (float, optional): The cost that a score of 1 stands for.
+            (default: :obj:`1.0`)
+    """
+
+    cost_scale: Tensor
+
+    def __init__(
+        self,
+        encoder: torch.nn.Module,
+        transition: Transition | None = None,
+        terminal: str = 'calibrated',
+        cost_scale: float = 1.0,
+    ) -> None:
+        super().__init__()
+        if terminal not in TERMINALS:
+            raise BCMError(
+                f'terminal must be one of {TERMINALS} (got {terminal!r})'
+            )
+        width = getattr(encoder, 'out_channels', None)
+        if not isinstance(encoder, torch.nn.Module) or not isinstance(
+            width, int
+        ):
+            raise BCMError(
+                'encoder must be a torch.nn.Module with an int attribute '
+                f'out_channels (got {type(encoder).__name__})'
+            )
+        if not 0 < cost_scale < float('inf'):
+            raise BCMError(
+                f'cost_scale must be positive and finite (got {cost_scale})'
+            )
+        transition = transition or Transition(width)
+        if transition.in_channels != width:
+            raise BCMError(
+                f'the transition encoder takes {transition.in_channels} '
+                f'channels, but the encoder gives {width}'
+            )
+        self.encoder = encoder
+        self.transition = transition
+        self.terminal = terminal
+        self.register_buffer('cost_scale', torch.tensor(float(cost_scale)))
+        #: How the map was trained and what it scored, of JSON types alone.
+        self.record: dict[str, Any] = {}
+        #: Fingerprint of the graph that the map belongs to, once it has one.
+        self.graph: str | None = None
+
+    @classmethod
+    def from_data(
+        cls,
+        data: Data,
+        encoder: str | torch.nn.Module | None = None,
+        terminal: str = 'calibrated',
+        **kwargs: Any,
+    ) -> Self:
+        r"""A map of the right size for a graph.
+
+        Args:
+            data (torch_geometric.data.Data): The graph.
+            encoder (str or torch.nn.Module, optional): :obj:`"interaction"`,
+                :obj:`"one_hot"`, :obj:`"k_hot"`, :obj:`"gnn"`, the name of a
+                registered one, or a module. (default: the interaction encoder)
+            terminal (str, optional): The terminal convention. (default:
+                :obj:`"calibrated"`)
+            **kwargs (optional): Arguments of the named encoder.
+        """
+        data = planning_graph(data)
+        if encoder is None or isinstance(encoder, str):
+            encoder = encoder_resolver(encoder or 'interaction', data, **kwargs)
+        elif kwargs:
+            raise BCMError(
+                f'arguments {tuple(kwargs)} go with the name of an encoder, '
+                'not with a module'
+            )
+        scale = float(data.edge_cost.double().mean()) or 1.0
+        model = cls(encoder, terminal=terminal, cost_scale=scale)
+        model.graph = fingerprint(data)
+        return model.to(data.pos.device)
+
+    @classmethod
+    def paper(
+        cls,
+        data: Data,
+        encoder: str | torch.nn.Module = 'interaction',
+        **kwargs: Any,
+    ) -> Self:
+        """The model of the paper: its terminal convention, random
+        initialisation, costs in their own units.
+        """
+        if encoder == 'interaction':
+            kwargs.setdefault('init', 'random')
+        model = cls.from_data(data, encoder, terminal='paper', **kwargs)
+        model.cost_scale.fill_(1.0)
+        return model
+
+    def reset_parameters(self) -> None:
+        """Draws all parameters anew and forgets how they were trained."""
+        for module in (self.encoder, self.transition):
+            reset = getattr(module, 'reset_parameters', None)
+            if reset is not None:
+                reset()
+        self.record = {}
+
+    @property
+    def device(self) -> torch.device:
+        """Where the map is."""
+        return self.cost_scale.device
+
+    def encode(self, data: Data) -> Tensor:
+        r"""Node embeddings :math:`o`, :obj:`[N, d_o]`, of a canonical graph."""
+        return self.encoder(data)
+
+    def hidden(self, data: Data, nodes: Tensor | None = None) -> Tensor:
+        r"""First-layer rows :math:`h = W_1 o`, :obj:`[N, H]`, or of some nodes.
+
+        This is all of a node that a score needs; planners keep it.
+        """
+        weight = self.transition.lin1.weight
+        per_node = getattr(self.encoder, 'per_node', False)
+        if nodes is not None and per_node:
+            data = select_rows(data, nodes)
+        if isinstance(self.encoder, NodeEncoder):
+            out = self.encoder.project(data, weight)
+        else:
+            out = self.encoder(data) @ weight.T
+        return out if nodes is None or per_node else out[nodes]
+
+    def score(
+        self, o: Tensor, i: Tensor | int, j: Tensor | int, g: Tensor | int
+    ) -> Tensor:
+        r"""The raw score :math:`D_i(j; g)` of embeddings :math:`o`.
+
+        Args:
+            o (torch.Tensor): What :meth:`encode` returned.
+            i (torch.Tensor or int): Nodes to leave; ids of any shapes that
+                broadcast.
+            j (torch.Tensor or int): Neighbours to move to.
+            g (torch.Tensor or int): Goals.
+        """
+        i, j, g = torch.broadcast_tensors(
+            *(torch.as_tensor(node, device=o.device) for node in (i, j, g))
+        )
+        if o.is_sparse:  # codes: a sparse product beats differences of codes
+            hidden = torch.sparse.mm(o, self.transition.lin1.weight.T)
+            to_j = self.transition.tail(hidden[j] - hidden[i])
+            to_g = self.transition.tail(hidden[g] - hidden[i])
+        else:
+            to_j = self.transition(o[j] - o[i])
+            to_g = self.transition(o[g] - o[i])
+        return (to_j - to_g).square().sum(dim=-1)
+
+    def forward(self, data: Data, i: Tensor, j: Tensor, g: Tensor) -> Tensor:
+        r"""The raw score :math:`D_i(j; g)` on a graph, from data to score."""
+        hidden = self.hidden(data)
+        to_j = self.transition.tail(hidden[j] - hidden[i])
+        to_g = self.transition.tail(hidden[g] - hidden[i])
+        return (to_j - to_g).square().sum(dim=-1)
+
+    @torch.no_grad()
+    def distance(self, data: Data, starts: Ids, goals: Ids) -> Tensor:
+        r"""Estimated cost-to-go in the units of the graph, :obj:`[B]`.
+
+        The minimum over the neighbours of the start, 0 at the goal, infinite
+        where no edge leaves the start.
+        """
+        data = planning_graph(data)
+        start, goal = as_queries(starts, goals, int(data.num_nodes))
+        adjacency = Adjacency.from_data(data)
+        device = adjacency.device
+        value = pair_values(
+            self,
+            self.hidden(data),
+            adjacency,
+            start.to(device),
+            goal.to(device),
+        )
+        return value * self.cost_scale
+
+    def num_parameters(self) -> int:
+        """Number of trainable parameters."""
+        return sum(p.numel() for p in self.parameters() if p.requires_grad)
+
+    def storage_bytes(self) -> int:
+        """Bytes of the parameters, as the paper counts a map."""
+        return sum(p.numel() * p.element_size() for p in self.parameters())
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the map into a folder, atomically."""
+        from .io import save_map
+
+        save_map(self, path)
+
+    @classmethod
+    def load(
+        cls, path: str | PathLike[str], data: Data, force: bool = False
+    ) -> BCM:
+        """Reads a map; refuses one of another graph unless forced."""
+        from .io import load_map
+
+        return load_map(path, data, force=force)
+
+    def extra_repr(self) -> str:
+        """For the representation."""
+        return (
+            f'terminal={self.terminal!r}, '
+            f'cost_scale={float(self.cost_scale):.4g}, '
+            f'parameters={self.num_parameters():,}'
+        )

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import json
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.graph import planning_graph
+
+from .base import NodeEncoder
+from .rows import select_rows
+
+
+def check_encoder(encoder: torch.nn.Module, data: Data) -> None:
+    """Tries an encoder on a graph and says what is wrong with it.
+
+    Run it on an encoder of your own before training: it checks the width and
+    the dtype of the embeddings, that they are finite and repeatable, that
+    gradients arrive at every parameter, that :meth:`project` agrees with
+    :meth:`forward`, that :attr:`per_node` holds where it is claimed, and that
+    the configuration rebuilds an encoder of the same shape.
+
+    Raises:
+        BCMError: With the first thing found.
+    """
+    name = type(encoder).__name__
+    if not isinstance(encoder, torch.nn.Module):
+        raise BCMError(f'{name} must be a torch.nn.Module')
+    width = getattr(encoder, 'out_channels', None)
+    if not isinstance(width, int) or width < 1:
+        raise BCMError(
+            f'{name} must have an int attribute out_channels (got {width!r})'
+        )
+    data = planning_graph(data)
+    out = encoder(data)
+    if not isinstance(out, Tensor):
+        raise BCMError(
+            f'{name} must return a tensor (got {type(out).__name__})'
+        )
+    expected = (int(data.num_nodes), width)
+    if out.shape != expected or out.dtype != torch.float32:
+        raise BCMError(
+            f'{name} must return float32 embeddings of shape {expected} (got '
+            f'{out.dtype} of shape {tuple(out.shape)})'
+        )
+    dense = _dense(out)
+    if not bool(torch.isfinite(dense).all()):
+        node = int((~torch.isfinite(dense)).any(1).nonzero()[0])
+        raise BCMError(
+            f'{name} gives node {node} an embedding that is not finite'
+        )
+    if not torch.equal(dense, _dense(encoder(data))):
+        raise BCMError(f'{name} gives another answer on the second call')
+
+    _check_gradients(encoder, dense, name)
+    if isinstance(encoder, NodeEncoder):
+        _check_project(encoder, data, dense, name)
+        _check_rows(encoder, data, dense, name)
+        _check_config(encoder, name)
+
+
+def _dense(out: Tensor) -> Tensor:
+    return out.to_dense() if out.is_sparse else out
+
+
+def _check_gradients(
+    encoder: torch.nn.Module, dense: Tensor, name: str
+) -> None:
+    named = [(k, p) for k, p in encoder.named_parameters() if p.requires_grad]
+    if not named:
+        return
+    if not dense.requires_grad:
+        raise BCMError(f'{name} has parameters but its output has no gradient')
+    weight = torch.linspace(1, 2, dense.numel(), device=dense.device)
+    grads = torch.autograd.grad(
+        (dense.reshape(-1) * weight).sum(),
+        [parameter for _, parameter in named],
+        allow_unused=True,
+    )
+    for (key, _), grad in zip(named, grads, strict=True):
+        if grad is None:
+            raise BCMError(f'{name}: no gradient arrives at parameter {key!r}')
+
+
+def _check_project(
+    encoder: NodeEncoder, data: Data, dense: Tensor, name: str
+) -> None:
+    weight = torch.linspace(-1, 1, 3 * dense.size(1), device=dense.device)
+    weight = weight.view(3, -1)
+    if not torch.allclose(
+        encoder.project(data, weight), dense @ weight.T, rtol=1e-4, atol=1e-4
+    ):
+        raise BCMError(f'{name}: project() does not agree with forward()')
+
+
+def _check_rows(
+    encoder: NodeEncoder, data: Data, dense: Tensor, name: str
+) -> None:
+    if not encoder.per_node:
+        return
+    nodes = torch.arange(int(data.num_nodes) - 1, -1, -2, device=dense.device)
+    some = _dense(encoder(select_rows(data, nodes)))
+    if some.shape != dense[nodes].shape or not torch.allclose(
+        some, dense[nodes], rtol=1e-4, atol=1e-5
+    ):
+        raise BCMError(
+            f'{name} claims per_node, but gives other embeddings when asked '
+            'for some nodes alone'
+        )
+
+
+def _check_config(encoder: NodeEncoder, name: str) -> None:
+    if type(encoder).config is NodeEncoder.config:
+        return  # not meant to be saved
+    try:
+        config = encoder.config()
+    except BCMError:
+        return  # this one cannot be saved, and says so
+    try:
+        twin = type(encoder).from_config(json.loads(json.dumps(config)))
+    except Exception as error:
+        raise BCMError(
+            f'{name}: config() does not rebuild it ({error})'
+        ) from error
+    shapes = {k: v.shape for k, v in encoder.state_dict().items()}
+    if shapes != {k: v.shape for k, v in twin.state_dict().items()}:
+        raise BCMError(
+            f'{name}: config() rebuilds an encoder of other shapes; it must '
+            'return every constructor argument'
+        )

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Self
+
+import torch
+import torch_geometric.nn
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+
+from .base import NodeEncoder
+
+
+class GNNEncoder(NodeEncoder):
+    r"""Lets nodes hear from their neighbourhood,
+
+    .. math::
+        \psi(x_n) = [\mathbf{f}_n ; \mathrm{GNN}(\mathbf{f}, \mathcal{E},
+        w)_n], \qquad w_e = \frac{1}{1 + c_e / \bar{c}},
+
+    where :math:`\mathbf{f}_n` are coordinates and waves of them, and costs
+    become affinities :math:`w` in an explicit way: an edge of mean cost
+    :math:`\bar{c}` weighs a half, a free one weighs one. Parameters do not grow
+    with the graph.
+
+    Args:
+        bounds (Sequence[Tuple[float, float]]): Lowest and highest position of
+            each axis.
+        mean_cost (float, optional): :math:`\bar{c}`. (default: :obj:`1.0`)
+        hidden_channels (int, optional): Width of the GNN. (default: :obj:`64`)
+        num_layers (int, optional): Rounds of message passing. (default:
+            :obj:`2`)
+        frequencies (int, optional): Octaves of waves per axis. (default:
+            :obj:`6`)
+        gnn (str or torch.nn.Module, optional): The name of a PyG model of the
+            :class:`~torch_geometric.nn.models.basic_gnn.BasicGNN` family
+            (:obj:`"GCN"`, :obj:`"GraphSAGE"`, :obj:`"GAT"`, ...) or a module of
+            your own, called as :obj:`gnn(x, edge_index)`, with
+            :obj:`edge_weight=w` where its attribute
+            :obj:`supports_edge_weight` is true; it must map
+            :attr:`in_channels` to :obj:`hidden_channels`. (default:
+            :obj:`"GCN"`)
+
+    Shapes:
+        - **output:** :math:`(|\mathcal{V}|, A (1 + 2 F) + H)`
+    """
+
+    def __init__(
+        self,
+        bounds: Sequence[Sequence[float]],
+        mean_cost: float = 1.0,
+        hidden_channels: int = 64,
+        num_layers: int = 2,
+        frequencies: int = 6,
+        gnn: str | torch.nn.Module = 'GCN',
+    ) -> None:
+        super().__init__()
+        self.bounds = tuple((float(low), float(high)) for low, high in bounds)
+        if not self.bounds:
+            raise BCMError('bounds must name at least one axis')
+        self.mean_cost = float(mean_cost)
+        self.hidden_channels = hidden_channels
+        self.num_layers = num_layers
+        self.frequencies = frequencies
+        #: Width of the features that the GNN gets.
+        self.in_channels = len(self.bounds) * (1 + 2 * frequencies)
+        self.out_channels = self.in_channels + hidden_channels
+        self.gnn_name = gnn if isinstance(gnn, str) else None
+        self.gnn = (
+            _build(gnn, self.in_channels, hidden_channels, num_layers)
+            if isinstance(gnn, str)
+            else gnn
+        )
+
+    @classmethod
+    def from_data(cls, data: Data, **kwargs: Any) -> Self:
+        """With the bounds and the mean cost of the graph."""
+        low, high = data.pos.min(0).values, data.pos.max(0).values
+        bounds = list(zip(low.tolist(), high.tolist(), strict=True))
+        return cls(bounds, float(data.edge_cost.mean()) or 1.0, **kwargs)
+
+    def reset_parameters(self) -> None:
+        """Draws the parameters of the GNN anew."""
+        reset = getattr(self.gnn, 'reset_parameters', None)
+        if reset is not None:
+            reset()
+
+    def features(self, data: Data) -> Tensor:
+        """Coordinates in :math:`[-1, 1]` and waves of them, one row a node."""
+        pos = data.pos
+        if pos.dtype != torch.float32 or pos.size(1) != len(self.bounds):
+            raise BCMError(
+                f'pos must be float32 of shape [N, {len(self.bounds)}] (got '
+                f'{pos.dtype} of shape {tuple(pos.shape)}): pass '
+                'planning_graph(data)'
+            )
+        low, high = pos.new_tensor(self.bounds).T
+        span = (high - low).clamp(min=torch.finfo(pos.dtype).tiny)
+        place = 2 * (pos - low) / span - 1
+        octave = 2.0 ** torch.arange(self.frequencies, device=pos.device)
+        angle = (0.5 * math.pi * place[..., None] * octave).flatten(1)
+        return torch.cat([place, angle.sin(), angle.cos()], dim=1)
+
+    def forward(self, data: Data) -> Tensor:
+        """Node embeddings :obj:`[N, d_o]`."""
+        x = self.features(data)
+        if getattr(self.gnn, 'supports_edge_weight', False):
+            weight = 1 / (1 + data.edge_cost / self.mean_cost)
+            out = self.gnn(x, data.edge_index, edge_weight=weight)
+        else:
+            out = self.gnn(x, data.edge_index)
+        return torch.cat([x, out], dim=1)
+
+    def config(self) -> dict[str, Any]:
+        """The constructor arguments."""
+        if self.gnn_name is None:
+            raise BCMError(
+                'a GNNEncoder around a module of your own cannot be described '
+                'in a file: subclass NodeEncoder and register it'
+            )
+        return {
+            'bounds': [list(bound) for bound in self.bounds],
+            'mean_cost': self.mean_cost,
+            'hidden_channels': self.hidden_channels,
+            'num_layers': self.num_layers,
+            'frequencies': self.frequencies,
+            'gnn': self.gnn_name,
+        }
+
+
+def _build(
+    name: str, in_channels: int, hidden_channels: int, num_layers: int
+) -> torch.nn.Module:
+    model = getattr(torch_geometric.nn.models, name, None)
+    base = torch_geometric.nn.models.basic_gnn.BasicGNN
+    if not (isinstance(model, type) and issubclass(model, base)):
+        raise BCMError(
+            "gnn must name a PyG model such as 'GCN', 'GraphSAGE' or 'GAT' "
+            f'(got {name!r})'
+        )
+    return model(in_channels, hidden_channels, num_layers)

@@ -1,0 +1,76 @@
+"""Names of encoders, for strings in code and for maps on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+
+from .base import NodeEncoder
+from .gnn import GNNEncoder
+from .interaction import InteractionEncoder
+from .k_hot import KHotEncoder
+from .one_hot import OneHotEncoder
+
+_ENCODERS: dict[str, type[NodeEncoder]] = {
+    'interaction': InteractionEncoder,
+    'one_hot': OneHotEncoder,
+    'k_hot': KHotEncoder,
+    'gnn': GNNEncoder,
+}
+
+EncoderType = TypeVar('EncoderType', bound=type[NodeEncoder])
+
+
+def register_encoder(name: str) -> Callable[[EncoderType], EncoderType]:
+    """Class decorator: gives your own encoder a name, so maps can be saved.
+
+    Registering a class of the same name and module again (a reloaded notebook
+    cell) replaces it; another class under a taken name is an error.
+    """
+
+    def register(encoder: EncoderType) -> EncoderType:
+        if not (isinstance(encoder, type) and issubclass(encoder, NodeEncoder)):
+            raise BCMError(f'{encoder!r} is no subclass of NodeEncoder')
+        known = _ENCODERS.get(name)
+        same = known is not None and (
+            (known.__module__, known.__qualname__)
+            == (encoder.__module__, encoder.__qualname__)
+        )
+        if known is not None and not same:
+            raise BCMError(
+                f'the name {name!r} is taken by {known.__qualname__}'
+            )
+        _ENCODERS[name] = encoder
+        return encoder
+
+    return register
+
+
+def encoder_class(name: str) -> type[NodeEncoder]:
+    """The encoder class of a name."""
+    if not isinstance(name, str) or name not in _ENCODERS:
+        raise BCMError(
+            f'unknown encoder {name!r}: known are {tuple(_ENCODERS)}; register '
+            'your own with bcm_pyg.nn.register_encoder'
+        )
+    return _ENCODERS[name]
+
+
+def encoder_name(encoder: object) -> str:
+    """The name of an encoder's class."""
+    for name, known in _ENCODERS.items():
+        if type(encoder) is known:
+            return name
+    raise BCMError(
+        f'{type(encoder).__name__} has no name, so a map with it cannot be '
+        'saved: decorate the class with @bcm_pyg.nn.register_encoder("name")'
+    )
+
+
+def encoder_resolver(name: str, data: Data, **kwargs: Any) -> NodeEncoder:
+    """Builds the named encoder for a canonical graph."""
+    return encoder_class(name).from_data(data, **kwargs)

@@ -1,0 +1,108 @@
+r"""Scores :math:`D_i(j; g) = \lVert z_{i \to j} - z_{i \to g} \rVert^2`.
+
+One pass of the transition encoder per pair :math:`(i, g)` serves every
+neighbour :math:`j` of :math:`i`; the passes :math:`z_{i \to j}` serve every
+goal. Scores are in units of the map's cost scale.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .transition import Transition
+
+#: Edges of one source that are multiplied together.
+MAX_WIDTH = 32
+
+
+def block_scores(
+    transition: Transition,
+    source: Tensor,
+    head: Tensor,
+    goal: Tensor,
+    row: Tensor,
+) -> Tensor:
+    r"""Raw scores of all edges of some sources for all of some goals.
+
+    Args:
+        transition (Transition): The transition encoder.
+        source (torch.Tensor): Hidden rows of the sources, :obj:`[S, H]`.
+        head (torch.Tensor): Hidden rows of the heads of their edges,
+            :obj:`[M, H]`.
+        goal (torch.Tensor): Hidden rows of the goals, :obj:`[G, H]`.
+        row (torch.Tensor): The source of each edge, ascending, :obj:`[M]`.
+
+    Returns:
+        The scores, :obj:`[M, G]`. Memory is that of a few times
+        :math:`S (G + 32) + M` rows.
+    """
+    z_edge = transition.tail(head - source[row])  # [M, Z]
+    z_goal = transition.tail(goal[None] - source[:, None])  # [S, G, Z]
+    product = _grouped_products(z_edge, z_goal, row)
+    edge_square = z_edge.square().sum(-1, keepdim=True)
+    return edge_square + z_goal.square().sum(-1)[row] - 2 * product
+
+
+def _grouped_products(z_edge: Tensor, z_goal: Tensor, row: Tensor) -> Tensor:
+    """Dot products of each edge with the goals of its source, :obj:`[M, G]`.
+
+    One batched product over sources, their edges padded to equal number. A
+    source of many edges counts as several, so that a hub pads nobody else.
+    """
+    num_rows = z_goal.size(0)
+    if row.numel() == 0:
+        return z_edge.new_zeros(0, z_goal.size(1))
+    degree = torch.bincount(row, minlength=num_rows)
+    place = torch.arange(row.numel(), device=row.device)
+    place = place - (degree.cumsum(0) - degree)[row]
+    width = int(degree.max())
+    group = row
+    if width > MAX_WIDTH:
+        width = MAX_WIDTH
+        parts = degree.div(width, rounding_mode='trunc') + 1
+        owner = torch.arange(num_rows, device=row.device)
+        z_goal = z_goal[owner.repeat_interleave(parts)]
+        group = (parts.cumsum(0) - parts)[row] + place // width
+        place = place % width
+    padded = z_edge.new_zeros(z_goal.size(0), width, z_edge.size(1))
+    padded = padded.index_put((group, place), z_edge)
+    return torch.bmm(padded, z_goal.transpose(1, 2))[group, place]
+
+
+def pair_scores(
+    transition: Transition,
+    source: Tensor,
+    head: Tensor,
+    goal: Tensor,
+    row: Tensor,
+) -> Tensor:
+    """Raw scores of all edges of each source for the goal of that source.
+
+    Args:
+        transition (Transition): The transition encoder.
+        source (torch.Tensor): Hidden rows of the sources, :obj:`[B, H]`.
+        head (torch.Tensor): Hidden rows of the heads of their edges,
+            :obj:`[M, H]`.
+        goal (torch.Tensor): Hidden rows of the goals, :obj:`[B, H]`.
+        row (torch.Tensor): The source of each edge, :obj:`[M]`.
+
+    Returns:
+        The scores, :obj:`[M]`.
+    """
+    z_edge = transition.tail(head - source[row])
+    z_goal = transition.tail(goal - source)
+    return (z_edge - z_goal[row]).square().sum(-1)
+
+
+def with_terminal(
+    scores: Tensor, at_goal: Tensor, cost: Tensor, terminal: str
+) -> Tensor:
+    """Scores as the readout and the bootstrap see them.
+
+    Where the head of an edge is the goal the score is what the convention of
+    the map says: 0 for :obj:`"paper"` (it is 0 by construction, up to
+    rounding), the cost of that last edge for :obj:`"calibrated"`.
+    """
+    last = cost if terminal == 'calibrated' else torch.zeros_like(cost)
+    return torch.where(at_goal, last.expand_as(scores), scores)

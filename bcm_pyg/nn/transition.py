@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import Linear
+
+from bcm_pyg.errors import BCMError
+
+
+class Transition(torch.nn.Module):
+    r"""The transition encoder :math:`\phi`, an MLP on embedding differences,
+
+    .. math::
+        z_{i \to j} = \phi(o_j - o_i), \qquad
+        \phi(x) = W_3 \, \sigma(W_2 \, \sigma(W_1 x + b_1) + b_2) + b_3 .
+
+    Its first layer is linear in the difference, so it is applied once per node,
+    :math:`h = W_1 o`, and :meth:`tail` does the rest for a pair:
+    :math:`z_{i \to j} = \mathrm{tail}(h_j - h_i)`. :math:`\sigma` is ReLU.
+
+    Args:
+        in_channels (int): Width of a node embedding.
+        hidden_channels (int, optional): Width of both hidden layers. (default:
+            :obj:`256`)
+        out_channels (int, optional): Width of :math:`z`. (default: :obj:`256`)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int = 256,
+        out_channels: int = 256,
+    ) -> None:
+        super().__init__()
+        if min(in_channels, hidden_channels, out_channels) < 1:
+            raise BCMError(
+                'channels must be positive (got '
+                f'{in_channels}, {hidden_channels}, {out_channels})'
+            )
+        self.in_channels = in_channels
+        self.hidden_channels = hidden_channels
+        self.out_channels = out_channels
+        self.lin1 = Linear(in_channels, hidden_channels)
+        self.lin2 = Linear(hidden_channels, hidden_channels)
+        self.lin3 = Linear(hidden_channels, out_channels)
+
+    def reset_parameters(self) -> None:
+        """Draws all parameters anew."""
+        for layer in (self.lin1, self.lin2, self.lin3):
+            layer.reset_parameters()
+
+    def forward(self, difference: Tensor) -> Tensor:
+        """:math:`z` of embedding differences :obj:`[*, in_channels]`."""
+        return self.tail(difference @ self.lin1.weight.T)
+
+    def tail(self, hidden: Tensor) -> Tensor:
+        """:math:`z` of differences of hidden rows :obj:`[*, hidden]`."""
+        hidden = torch.relu(hidden + self.lin1.bias)
+        return self.lin3(torch.relu(self.lin2(hidden)))
+
+    def config(self) -> dict[str, int]:
+        """The constructor arguments."""
+        return {
+            'in_channels': self.in_channels,
+            'hidden_channels': self.hidden_channels,
+            'out_channels': self.out_channels,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f'{type(self).__name__}({self.in_channels}, '
+            f'{self.hidden_channels}, {self.hidden_channels}, '
+            f'{self.out_channels})'
+        )

@@ -1,0 +1,81 @@
+r"""Values :math:`V_i(g) = \min_{j \in \mathcal{N}(i)} D_i(j; g)` of a map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from bcm_pyg.utils import Adjacency, scatter_amin
+
+from .scoring import block_scores, pair_scores, with_terminal
+
+if TYPE_CHECKING:
+    from .bcm import BCM
+
+#: Rows of the transition encoder in flight at a time: 2**15 rows of 256 floats
+#: are 32 MB a layer.
+MAX_ROWS = 2**15
+
+
+@torch.no_grad()
+def block_values(
+    model: BCM,
+    hidden: Tensor,
+    adjacency: Adjacency,
+    nodes: Tensor,
+    goals: Tensor,
+) -> Tensor:
+    """The value of each of some nodes for each of some goals, :obj:`[S, G]`.
+
+    In units of the map's cost scale; 0 at the goal, infinite where no edge
+    leaves. One pass per pair of node and goal, in chunks of nodes.
+
+    Args:
+        model (BCM): The map.
+        hidden (torch.Tensor): Its hidden rows, :obj:`[N, H]`.
+        adjacency (Adjacency): The graph.
+        nodes (torch.Tensor): The nodes, :obj:`[S]`.
+        goals (torch.Tensor): The goals, :obj:`[G]`.
+    """
+    value = hidden.new_empty(nodes.numel(), goals.numel())
+    cost = adjacency.cost / model.cost_scale
+    max_edges = max(1, MAX_ROWS // max(1, goals.numel()))
+    for part in adjacency.chunks(nodes, max_edges):
+        node = nodes[part]
+        edge, row = adjacency.out_edges(node)
+        head = adjacency.dst[edge]
+        scores = block_scores(
+            model.transition, hidden[node], hidden[head], hidden[goals], row
+        )
+        scores = with_terminal(
+            scores, head[:, None] == goals, cost[edge, None], model.terminal
+        )
+        value[part] = scatter_amin(scores, row, 0, node.numel())
+    return value.masked_fill(nodes[:, None] == goals, 0)
+
+
+@torch.no_grad()
+def pair_values(
+    model: BCM,
+    hidden: Tensor,
+    adjacency: Adjacency,
+    starts: Tensor,
+    goals: Tensor,
+) -> Tensor:
+    """The value of each start for its goal, :obj:`[B]`, in chunks."""
+    value = hidden.new_empty(starts.numel())
+    cost = adjacency.cost / model.cost_scale
+    for part in adjacency.chunks(starts, MAX_ROWS):
+        node, goal = starts[part], goals[part]
+        edge, row = adjacency.out_edges(node)
+        head = adjacency.dst[edge]
+        scores = pair_scores(
+            model.transition, hidden[node], hidden[head], hidden[goal], row
+        )
+        scores = with_terminal(
+            scores, head == goal[row], cost[edge], model.terminal
+        )
+        value[part] = scatter_amin(scores, row, 0, node.numel())
+    return value.masked_fill(starts == goals, 0)

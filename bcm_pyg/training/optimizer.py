@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import torch
+from pytorch_optimizer import SOAP
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.nn import BCM
+
+from .config import FitConfig
+
+#: Share of the budget in which the learning rate rises to its peak.
+WARMUP = 0.02
+
+
+def make_optimizer(model: BCM, config: FitConfig) -> torch.optim.Optimizer:
+    """The optimiser over everything that can be trained."""
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    if not parameters:
+        raise BCMError('the map has no trainable parameters')
+    if config.optimizer == 'adam':
+        return torch.optim.Adam(parameters, lr=config.lr)
+    return SOAP(
+        parameters,
+        lr=config.lr,
+        weight_decay=0.0,
+        precondition_frequency=10,
+        # A one-hot first layer is preconditioned on its short side alone.
+        max_precondition_dim=512,
+    )
+
+
+def learning_rate(peak: float, done: float) -> float:
+    """Up over the first part of the budget, then down to 0 in a line."""
+    if done < WARMUP:
+        return peak * done / WARMUP
+    return peak * (1 - done) / (1 - WARMUP)

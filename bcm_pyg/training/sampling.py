@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import Adjacency, Reachability
+
+
+class PairSampler:
+    """Draws goals, and sources from which they can be reached.
+
+    Goals are nodes that an edge enters, sources nodes that an edge leaves. On a
+    connected graph both are uniform. Otherwise the goals of a block come from
+    one weak component and a source is drawn as often as it reaches goals.
+
+    Args:
+        adjacency (Adjacency): The graph.
+        reachability (Reachability): Its reachability.
+        generator (torch.Generator): The source of randomness.
+    """
+
+    def __init__(
+        self,
+        adjacency: Adjacency,
+        reachability: Reachability,
+        generator: torch.Generator,
+    ) -> None:
+        self.reachability = reachability
+        self._generator = generator
+        self._goals = adjacency.dst.unique()
+        self._sources = adjacency.src.unique()
+        parts = reachability.weak[self._sources].unique().numel()
+        #: Whether every source reaches every goal.
+        self.connected = reachability.symmetric and parts == 1
+
+    @property
+    def num_goals(self) -> int:
+        """Number of nodes that can be a goal."""
+        return self._goals.numel()
+
+    def goals(self, num: int) -> Tensor:
+        """Distinct goals, as many as there are if fewer than :obj:`num`."""
+        order = self._permutation(self._goals.numel())[:num]
+        return self._goals[order]
+
+    def block(self, pool: Tensor, num: int) -> Tensor:
+        """Positions in a pool of goals that share a weak component."""
+        order = self._permutation(pool.numel())
+        if not self.connected:
+            part = self.reachability.weak[pool[order]]
+            order = order[part == part[0]]
+        return order[:num]
+
+    def sources(self, reach: Tensor | None, num: int) -> Tensor:
+        """Source nodes for goals, given which nodes reach them.
+
+        Args:
+            reach (torch.Tensor, optional): bool :obj:`[N, G]`; not needed on a
+                connected graph.
+            num (int): How many; they may repeat.
+        """
+        if reach is None:
+            pick = torch.randint(
+                self._sources.numel(),
+                (num,),
+                generator=self._generator,
+                device=self._sources.device,
+            )
+        else:
+            weight = reach[self._sources].sum(dim=1).float()
+            if float(weight.sum()) == 0:
+                raise BCMError('no source reaches any of the goals')
+            pick = torch.multinomial(
+                weight, num, replacement=True, generator=self._generator
+            )
+        return self._sources[pick]
+
+    def _permutation(self, num: int) -> Tensor:
+        return torch.randperm(
+            num, generator=self._generator, device=self._goals.device
+        )

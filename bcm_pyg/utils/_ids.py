@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.typing import Ids
+
+
+def as_ids(ids: Ids, num_nodes: int, name: str = 'ids') -> Tensor:
+    r"""Turns node ids as users hand them in into a long vector.
+
+    Args:
+        ids (int, list, numpy.ndarray or torch.Tensor): The ids.
+        num_nodes (int): Ids must lie in :math:`[0, N)`.
+        name (str, optional): What error messages call them. (default:
+            :obj:`"ids"`)
+    """
+    try:
+        if isinstance(ids, Tensor):
+            out = ids.detach()
+        else:
+            array = np.asarray(ids)
+            if array.size == 0 and array.dtype == np.float64:
+                array = array.astype(np.int64)  # an empty list has no dtype
+            if array.dtype.kind not in 'iu':
+                raise TypeError(f'{array.dtype}')
+            out = torch.from_numpy(array.astype(np.int64))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BCMError(f'{name} must hold integer node ids ({error})') from None
+    if out.is_floating_point() or out.is_complex() or out.dtype == torch.bool:
+        raise BCMError(f'{name} must hold integer node ids (got {out.dtype})')
+    if out.dim() > 1:
+        raise BCMError(
+            f'{name} must be a single id or a vector of ids (got shape '
+            f'{tuple(out.shape)})'
+        )
+    out = out.reshape(-1).long()
+    bad = (out < 0) | (out >= num_nodes)
+    if bool(bad.any()):
+        first = int(bad.nonzero()[0])
+        raise BCMError(
+            f'{name}[{first}] = {int(out[first])} is no node: ids lie in '
+            f'[0, {num_nodes})'
+        )
+    return out
+
+
+def as_queries(
+    starts: Ids, goals: Ids, num_nodes: int
+) -> tuple[Tensor, Tensor]:
+    """Start and goal ids of equal length; a single id is repeated."""
+    out = as_ids(starts, num_nodes, 'starts'), as_ids(goals, num_nodes, 'goals')
+    if _is_single(starts):
+        return out[0].expand_as(out[1]).contiguous(), out[1]
+    if _is_single(goals):
+        return out[0], out[1].expand_as(out[0]).contiguous()
+    if out[0].numel() != out[1].numel():
+        raise BCMError(
+            f'starts and goals must have the same length (got '
+            f'{out[0].numel()} and {out[1].numel()})'
+        )
+    return out
+
+
+def _is_single(ids: Ids) -> bool:
+    return np.ndim(ids) == 0
