@@ -9,6 +9,8 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.utils import Adjacency, Reachability
 
+from ._rng import generator
+
 
 def sample_queries(
     data: Data, num: int, seed: int = 42
@@ -46,7 +48,7 @@ def sample_queries(
             'no two nodes can reach each other: the graph has no queries to '
             'sample (edges are directed; an undirected graph holds both ways)'
         )
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     pick = rng.choice(total, size=int(num), replace=int(num) > total)
 
     last = np.cumsum(pairs)

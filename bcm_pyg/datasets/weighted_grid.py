@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 
+from ._rng import generator
 from .layouts import layout_mask
 
 #: The cost regimes of the paper: continuous uniform between two bounds.
@@ -55,8 +56,7 @@ def weighted_grid(
     tail = np.concatenate([node[:, :-1][right], node[:-1][down]])
     head = np.concatenate([node[:, 1:][right], node[1:][down]])
 
-    rng = np.random.default_rng(seed)
-    cost = low + (high - low) * rng.random(tail.size)
+    cost = low + (high - low) * generator(seed).random(tail.size)
 
     cells = np.stack([node // width, node % width], axis=-1).reshape(-1, 2)
     data = Data(
@@ -75,7 +75,10 @@ def weighted_grid(
 def _mask(layout: str | np.ndarray | Tensor, side: int | None) -> np.ndarray:
     if isinstance(layout, str):
         return layout_mask(layout, 40 if side is None else side)
-    mask = np.asarray(layout)
+    try:
+        mask = np.asarray(layout)
+    except ValueError:  # rows of different lengths
+        mask = np.asarray(None)
     if mask.dtype != np.bool_ or mask.ndim != 2 or mask.size == 0:
         raise BCMError(
             'layout must be a name or a non-empty boolean mask [H, W] (got '

@@ -45,6 +45,8 @@ def attribute(data: Data, name: str, message: str) -> object:
 def position(value: object) -> Tensor:
     """Coordinates: real, finite, of shape [N, A] with N, A >= 1."""
     pos = _plain_tensor('pos', value)
+    if pos.dtype == torch.bool:
+        raise BCMError(f'pos must hold numbers (got {pos.dtype})')
     if pos.dim() != 2 or pos.size(0) == 0 or pos.size(1) == 0:
         raise BCMError(
             'pos must have shape [num_nodes, axes] with at least one node and '
@@ -110,7 +112,7 @@ def edge_cost(name: str, value: object, index: Tensor) -> Tensor:
             f'{name} has {cost.numel()} entries for {index.size(1)} edges'
         )
     single = cost.float()
-    bad = ~torch.isfinite(single) | (single < 0)
+    bad = ~torch.isfinite(single) | (cost.double() < 0)  # before underflow
     if bool(bad.any()):
         edge = int(bad.nonzero()[0])
         raise BCMError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -23,10 +24,12 @@ def planning_graph(
 
     The result holds :obj:`edge_index` (sorted by tail, then head),
     :obj:`edge_cost` (float32, finite, :math:`\geq 0`), :obj:`pos` (float32)
-    and :obj:`num_nodes`; where coordinates are integers on a grid, also
-    :obj:`coord`, the integer code of each node on each axis. Self-loops are
-    dropped, of parallel edges the cheapest is kept, isolated nodes stay.
-    Further node and edge attributes come along. A float64 :obj:`pos` is
+    and :obj:`num_nodes`; where coordinates are integers on a grid (up to a
+    shift of each axis), also :obj:`coord`, the integer code of each node on
+    each axis. Self-loops are dropped, of parallel edges the cheapest is kept,
+    isolated nodes stay. Further node and edge attributes come along: as
+    everywhere in PyG, what has one entry per edge belongs to the edges, and
+    where there are as many nodes as edges only if its name has "edge" in it. A float64 :obj:`pos` is
     centred before it becomes float32; a float32 one is taken as it is. The
     function is idempotent and leaves :obj:`data` untouched.
 
@@ -54,6 +57,7 @@ def planning_graph(
     name, values = _find_cost(data, cost, position, edge_index)
     edge_cost = check.edge_cost(name, values, edge_index)
     coord = check.coord(data, num_nodes, position.device)
+    position = _as_float32(position)
     if coord is None:
         coord = _integer_codes(position)
 
@@ -61,15 +65,15 @@ def planning_graph(
     check.has_edges(keep)
 
     out = Data(num_nodes=num_nodes)
-    reserved = {'edge_index', 'num_nodes', 'pos', 'coord', 'edge_cost', name}
+    reserved = {'edge_index', 'num_nodes', 'pos', 'coord', 'edge_cost'}
+    if cost is None or isinstance(cost, str):
+        reserved.add(name)
     for key in data.keys():
-        if key in reserved:
-            continue
-        is_edge_level = data.is_edge_attr(key) and isinstance(data[key], Tensor)
-        out[key] = data[key][keep] if is_edge_level else data[key]
+        if key not in reserved:
+            out[key] = _carried(data, key, num_nodes, edge_index.size(1), keep)
     out.edge_index = edge_index[:, keep].contiguous()
     out.edge_cost = edge_cost[keep]
-    out.pos = _as_float32(position)
+    out.pos = position
     if coord is not None:
         out.coord = coord
     return out
@@ -138,21 +142,46 @@ def _cheapest_edges(
     return ids[first]
 
 
+def _carried(
+    data: Data, key: str, num_nodes: int, num_edges: int, keep: Tensor
+) -> object:
+    """An attribute as it is, or its kept entries if it has one per edge.
+
+    The rule of :meth:`Data.is_edge_attr`, which infers the number of nodes on
+    its own and may be wrong about it.
+    """
+    value = data[key]
+    if num_nodes == num_edges and 'edge' not in key:
+        return value
+    if isinstance(value, list) and len(value) == num_edges:
+        return [value[edge] for edge in keep.tolist()]
+    if not isinstance(value, (Tensor, np.ndarray)) or value.ndim == 0:
+        return value
+    dim = data.__cat_dim__(key, value)
+    if not isinstance(dim, int) or value.shape[dim] != num_edges:
+        return value
+    if isinstance(value, np.ndarray):
+        return value.take(keep.cpu().numpy(), axis=dim)
+    return value.index_select(dim, keep.to(value.device))
+
+
 def _integer_codes(position: Tensor) -> Tensor | None:
     """Codes from 0 on each axis where positions are integers on a grid.
 
-    Integers that are merely a unit (map coordinates in metres) are no grid: one
-    table row per code would be almost all unused. So the box that the nodes
-    span must not be much larger than their number, unless it is small anyway.
+    A shift of an axis does not matter: cell centres at .5 are a grid, and so
+    are integers after centring, whose middle may be a half. Integers that are
+    merely a unit (map coordinates in metres) are no grid: one table row per
+    code would be almost all unused. So the box that the nodes span must not be
+    much larger than their number, unless it is small anyway.
     """
     exact = position.double()
-    if not bool((exact == exact.round()).all()):
+    codes = exact - exact.min(0).values
+    if not bool((codes == codes.round()).all()):
         return None
-    low, high = exact.min(0).values, exact.max(0).values
-    sizes = (high - low + 1).tolist()
+    sizes = (codes.max(0).values + 1).tolist()
     if max(sizes) > 64 and math.prod(sizes) > 16 * position.size(0):
         return None
-    return (exact - low).long()
+    return codes.long()
 
 
 def _as_float32(position: Tensor) -> Tensor:

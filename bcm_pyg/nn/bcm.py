@@ -69,9 +69,12 @@ class BCM(torch.nn.Module):
                 'encoder must be a torch.nn.Module with an int attribute '
                 f'out_channels (got {type(encoder).__name__})'
             )
-        if not 0 < cost_scale < float('inf'):
+        # As the buffer will hold it: 1e-50 is 0 there.
+        single = float(torch.tensor(float(cost_scale), device='cpu'))
+        if not 0 < single < float('inf'):
             raise BCMError(
-                f'cost_scale must be positive and finite (got {cost_scale})'
+                'cost_scale must be positive and finite in float32 (got '
+                f'{cost_scale})'
             )
         transition = transition or Transition(width)
         if transition.in_channels != width:
@@ -115,7 +118,7 @@ class BCM(torch.nn.Module):
                 f'arguments {tuple(kwargs)} go with the name of an encoder, '
                 'not with a module'
             )
-        scale = float(data.edge_cost.double().mean()) or 1.0
+        scale = float(data.edge_cost.double().mean().float()) or 1.0
         model = cls(encoder, terminal=terminal, cost_scale=scale)
         model.graph = fingerprint(data)
         return model.to(data.pos.device)

@@ -41,8 +41,9 @@ def save_map(model: BCM, path: str | PathLike[str]) -> None:
             'only maps with the built-in Transition can be saved (got '
             f'{type(model.transition).__name__})'
         )
+    # Clones, since tied parameters must not share memory in the file.
     state = {
-        key: value.detach().cpu().contiguous()
+        key: value.detach().cpu().contiguous().clone()
         for key, value in model.state_dict().items()
     }
     weights = safetensors.torch.save(state)
@@ -64,15 +65,20 @@ def save_map(model: BCM, path: str | PathLike[str]) -> None:
     }
     try:
         text = json.dumps(config, indent=2, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise BCMError(f'the map cannot be written as JSON: {error}') from None
+        # What could not be loaded must not replace a map that can.
+        _check_state(_build(json.loads(text), 'meta'), state)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BCMError(f'the map cannot be saved: {error}') from None
     folder = Path(path)
-    folder.mkdir(parents=True, exist_ok=True)
-    replace_file(folder / file_name, weights)
-    replace_file(folder / CONFIG, text.encode() + b'\n')
-    for old in folder.glob('map-*.safetensors'):
-        if old.name != file_name:
-            old.unlink(missing_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_file(folder / file_name, weights)
+        replace_file(folder / CONFIG, text.encode() + b'\n')
+        for old in folder.glob('map-*.safetensors'):
+            if old.name != file_name:
+                old.unlink(missing_ok=True)
+    except OSError as error:
+        raise BCMError(f'cannot write a map to {folder}: {error}') from error
 
 
 def load_map(
@@ -91,12 +97,12 @@ def load_map(
     state = _read_weights(config['weights'], folder)
     # First without allocating: a config that asks for terabytes is found out
     # by its shapes.
-    _check_state(_build(config, folder, 'meta'), state, folder)
-    model = _build(config, folder, 'cpu')
+    try:
+        _check_state(_build(config, 'meta'), state)
+        model = _build(config, 'cpu')
+    except BCMError as error:
+        raise _damaged(folder, error) from error.__cause__
     model.load_state_dict(state)
-    scale = float(model.cost_scale)
-    if not 0 < scale < float('inf'):
-        raise _damaged(folder, f'cost_scale is {scale}')
     model.graph = graph
     model.record = config['record']
     return model.to(data.pos.device)
@@ -160,7 +166,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def _build(config: dict[str, Any], folder: Path, device: str) -> BCM:
+def _build(config: dict[str, Any], device: str) -> BCM:
     kind = encoder_class(config['encoder']['name'])
     try:
         # Fresh parameters are drawn and then replaced; the caller's random
@@ -169,12 +175,10 @@ def _build(config: dict[str, Any], folder: Path, device: str) -> BCM:
             encoder = kind.from_config(config['encoder']['config'])
             transition = Transition(**config['transition'])
             return BCM(encoder, transition, config['terminal'])
-    except BCMError as error:
-        raise _damaged(folder, error) from None
+    except BCMError:
+        raise
     except Exception as error:
-        raise _damaged(
-            folder, f'the encoder cannot be rebuilt: {error}'
-        ) from error
+        raise BCMError(f'the encoder cannot be rebuilt: {error}') from error
 
 
 def _read_weights(
@@ -186,9 +190,9 @@ def _read_weights(
             folder, f'the weights file {name!r} is not in the folder'
         )
     path = folder / name
-    if path.is_symlink():
-        raise _damaged(folder, f'{name} is a link')
     try:
+        if path.is_symlink():
+            raise _damaged(folder, f'{name} is a link')
         if path.stat().st_size != entry['bytes']:
             raise _damaged(
                 folder,
@@ -198,26 +202,28 @@ def _read_weights(
         if hashlib.sha256(content).hexdigest() != entry['sha256']:
             raise _damaged(folder, f'{name} was changed or damaged')
         return safetensors.torch.load(content)
-    except OSError as error:
+    except BCMError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: no name for a file
         raise _damaged(folder, error) from None
     except safetensors.SafetensorError as error:
         raise _damaged(folder, f'{name}: {error}') from None
 
 
-def _check_state(
-    model: BCM, state: dict[str, torch.Tensor], folder: Path
-) -> None:
+def _check_state(model: BCM, state: dict[str, torch.Tensor]) -> None:
     wanted = model.state_dict()
     if wanted.keys() != state.keys():
         odd = sorted(wanted.keys() ^ state.keys())
-        raise _damaged(folder, f'missing or unknown tensors {odd}')
+        raise BCMError(f'missing or unknown tensors {odd}')
     for key, value in state.items():
         like = wanted[key]
         if value.shape != like.shape or value.dtype != like.dtype:
-            raise _damaged(
-                folder,
+            raise BCMError(
                 f'{key} is {value.dtype} of shape {tuple(value.shape)}, not '
-                f'{like.dtype} of shape {tuple(like.shape)}',
+                f'{like.dtype} of shape {tuple(like.shape)}'
             )
         if value.is_floating_point() and not bool(torch.isfinite(value).all()):
-            raise _damaged(folder, f'{key} has values that are not finite')
+            raise BCMError(f'{key} has values that are not finite')
+    scale = float(state['cost_scale'])
+    if not scale > 0:
+        raise BCMError(f'cost_scale is {scale}')

@@ -110,8 +110,8 @@ class PooledTargets:
 
     The pool keeps a table of values, :obj:`[N, pool]` floats. A few of its
     goals are redrawn at a time; their values start from the map's own (or, for
-    exact targets, from nothing) and are swept over the graph. A goal's values are
-    never swept further later on.
+    exact targets, from nothing) and are swept over the graph. A goal's values
+    are never swept further later on.
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -9,6 +10,20 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+
+
+def finite_bounds(
+    bounds: Sequence[Sequence[float]],
+) -> tuple[tuple[float, float], ...]:
+    """Lowest and highest position of each axis, checked."""
+    out = tuple((float(low), float(high)) for low, high in bounds)
+    for axis, (low, high) in enumerate(out):
+        if not -math.inf < low <= high < math.inf:
+            raise BCMError(
+                f'bounds must be finite and ascending (axis {axis} has '
+                f'{low}, {high})'
+            )
+    return out
 
 
 class Axes:
@@ -33,11 +48,7 @@ class Axes:
         bounds: Sequence[Sequence[float]] | None = None,
     ) -> None:
         self.sizes = tuple(int(size) for size in sizes)
-        self.bounds = (
-            None
-            if bounds is None
-            else tuple((float(low), float(high)) for low, high in bounds)
-        )
+        self.bounds = None if bounds is None else finite_bounds(bounds)
         least = 1 if bounds is None else 2
         if not self.sizes or min(self.sizes) < least:
             raise BCMError(

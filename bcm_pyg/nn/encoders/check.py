@@ -65,6 +65,14 @@ def _dense(out: Tensor) -> Tensor:
     return out.to_dense() if out.is_sparse else out
 
 
+def _agree(out: Tensor, expected: Tensor) -> bool:
+    return (
+        out.shape == expected.shape
+        and out.dtype == expected.dtype
+        and torch.allclose(out, expected, rtol=1e-4, atol=1e-5)
+    )
+
+
 def _check_gradients(
     encoder: torch.nn.Module, dense: Tensor, name: str
 ) -> None:
@@ -89,9 +97,7 @@ def _check_project(
 ) -> None:
     weight = torch.linspace(-1, 1, 3 * dense.size(1), device=dense.device)
     weight = weight.view(3, -1)
-    if not torch.allclose(
-        encoder.project(data, weight), dense @ weight.T, rtol=1e-4, atol=1e-4
-    ):
+    if not _agree(encoder.project(data, weight), dense @ weight.T):
         raise BCMError(f'{name}: project() does not agree with forward()')
 
 
@@ -101,10 +107,14 @@ def _check_rows(
     if not encoder.per_node:
         return
     nodes = torch.arange(int(data.num_nodes) - 1, -1, -2, device=dense.device)
-    some = _dense(encoder(select_rows(data, nodes)))
-    if some.shape != dense[nodes].shape or not torch.allclose(
-        some, dense[nodes], rtol=1e-4, atol=1e-5
-    ):
+    try:
+        some = _dense(encoder(select_rows(data, nodes)))
+    except Exception as error:
+        raise BCMError(
+            f'{name} claims per_node, but fails when asked for some nodes '
+            f'alone, without edges ({error})'
+        ) from error
+    if not _agree(some, dense[nodes]):
         raise BCMError(
             f'{name} claims per_node, but gives other embeddings when asked '
             'for some nodes alone'

@@ -11,7 +11,11 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
+from .axes import finite_bounds
 from .base import NodeEncoder
+
+#: More rounds than any GNN has; a damaged file may ask for millions.
+MAX_LAYERS = 1000
 
 
 class GNNEncoder(NodeEncoder):
@@ -58,9 +62,27 @@ class GNNEncoder(NodeEncoder):
         gnn: str | torch.nn.Module = 'GCN',
     ) -> None:
         super().__init__()
-        self.bounds = tuple((float(low), float(high)) for low, high in bounds)
+        self.bounds = finite_bounds(bounds)
         if not self.bounds:
             raise BCMError('bounds must name at least one axis')
+        if not 0 < mean_cost < math.inf:
+            raise BCMError(
+                f'mean_cost must be positive and finite (got {mean_cost})'
+            )
+        if not 1 <= num_layers <= MAX_LAYERS:
+            raise BCMError(
+                f'num_layers must lie in [1, {MAX_LAYERS}] (got {num_layers})'
+            )
+        if hidden_channels < 1 or frequencies < 0:
+            raise BCMError(
+                'hidden_channels must be positive and frequencies not negative '
+                f'(got {hidden_channels} and {frequencies})'
+            )
+        if not isinstance(gnn, (str, torch.nn.Module)):
+            raise BCMError(
+                'gnn must be the name of a PyG model or a torch.nn.Module (got '
+                f'{type(gnn).__name__})'
+            )
         self.mean_cost = float(mean_cost)
         self.hidden_channels = hidden_channels
         self.num_layers = num_layers
@@ -80,7 +102,8 @@ class GNNEncoder(NodeEncoder):
         """With the bounds and the mean cost of the graph."""
         low, high = data.pos.min(0).values, data.pos.max(0).values
         bounds = list(zip(low.tolist(), high.tolist(), strict=True))
-        return cls(bounds, float(data.edge_cost.mean()) or 1.0, **kwargs)
+        mean_cost = float(data.edge_cost.double().mean()) or 1.0
+        return cls(bounds, mean_cost, **kwargs)
 
     def reset_parameters(self) -> None:
         """Draws the parameters of the GNN anew."""
@@ -141,4 +164,10 @@ def _build(
             "gnn must name a PyG model such as 'GCN', 'GraphSAGE' or 'GAT' "
             f'(got {name!r})'
         )
-    return model(in_channels, hidden_channels, num_layers)
+    try:
+        return model(in_channels, hidden_channels, num_layers)
+    except TypeError as error:
+        raise BCMError(
+            f'{name} needs more than channels and layers ({error}): build it '
+            'and pass the module'
+        ) from None

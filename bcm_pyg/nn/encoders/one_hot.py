@@ -39,13 +39,13 @@ class OneHotEncoder(NodeEncoder):
         return cls(int(data.num_nodes), **kwargs)
 
     def _ids(self, data: Data) -> Tensor:
-        ids = data.get('n_id')
-        if ids is not None:
-            return ids
-        if int(data.num_nodes) != self.num_nodes:
+        # A whole graph may carry an n_id of its own, as PyG's loaders set it.
+        if data.get('edge_index') is None:
+            return data.n_id
+        if data.pos.size(0) != self.num_nodes:
             raise BCMError(
                 f'the encoder was built for {self.num_nodes} nodes (got a '
-                f'graph of {data.num_nodes})'
+                f'graph of {data.pos.size(0)})'
             )
         return torch.arange(self.num_nodes, device=data.pos.device)
 

@@ -6,9 +6,10 @@ from torch_geometric.data import Data
 
 def select_rows(data: Data, nodes: Tensor) -> Data:
     """Some nodes of a graph, without edges; :obj:`n_id` tells which."""
-    out = Data(num_nodes=nodes.numel(), n_id=nodes)
+    out = Data(num_nodes=nodes.numel())
     for key in data.node_attrs():
         value = data[key]
         if isinstance(value, Tensor):
             out[key] = value[nodes]
+    out.n_id = nodes  # last: the graph may have an n_id of its own
     return out

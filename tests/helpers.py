@@ -1,0 +1,180 @@
+"""Lists of everything swappable, and random graphs for property tests."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from itertools import pairwise
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from hypothesis import strategies as st
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, planning_graph
+from bcm_pyg.nn import Transition, encoder_resolver
+from bcm_pyg.planning import Greedy, Plan, VisitedGreedy
+
+ALL_ENCODERS = ['interaction', 'one_hot', 'k_hot', 'gnn']
+ALL_READOUTS = [Greedy(), VisitedGreedy()]
+
+
+def random_graph(
+    num_nodes: int, num_edges: int, seed: int, axes: int = 2
+) -> Data:
+    """A raw directed graph: loops, parallel edges, sinks, islands and all."""
+    rng = np.random.default_rng(seed)
+    return Data(
+        pos=torch.from_numpy(rng.normal(size=(num_nodes, axes))),
+        edge_index=torch.from_numpy(
+            rng.integers(0, num_nodes, size=(2, num_edges))
+        ),
+        edge_attr=torch.from_numpy(rng.integers(0, 9, size=num_edges) / 2),
+    )
+
+
+@st.composite
+def random_graphs(draw: st.DrawFn, max_nodes: int = 12) -> Data:
+    """Raw directed graphs with at least one edge that is no loop."""
+    num_nodes = draw(st.integers(2, max_nodes))
+    num_edges = draw(st.integers(1, 3 * num_nodes))
+    seed = draw(st.integers(0, 2**16))
+    data = random_graph(num_nodes, num_edges, seed)
+    if bool((data.edge_index[0] == data.edge_index[1]).all()):
+        data.edge_index[:, 0] = torch.tensor([0, 1])
+    return data
+
+
+def integer_map(
+    data: Data, encoder: str, terminal: str, seed: int, cost_scale: float = 2.0
+) -> BCM:
+    """A small map of integer weights: scores are exact and often tie."""
+    module = encoder_resolver(encoder, planning_graph(data))
+    transition = Transition(module.out_channels, 8, 4)
+    model = BCM(module, transition, terminal, cost_scale)
+    generator = torch.Generator().manual_seed(seed)
+    for parameter in model.parameters():
+        values = torch.randint(-1, 2, parameter.shape, generator=generator)
+        parameter.data = values.float()
+    return model
+
+
+@torch.no_grad()
+def score_table(model: BCM, data: Data) -> list[list[float]]:
+    """What each edge scores for each goal, terminal convention included."""
+    tail, head = data.edge_index
+    goals = torch.arange(data.num_nodes)
+    table = model.score(
+        model.encode(data), tail[:, None], head[:, None], goals
+    ).tolist()
+    cost = (data.edge_cost / model.cost_scale).tolist()
+    for edge, goal in enumerate(head.tolist()):
+        last = cost[edge] if model.terminal == 'calibrated' else 0.0
+        table[edge][goal] = last
+    return table
+
+
+def out_edges(data: Data) -> list[list[tuple[int, int]]]:
+    """Ids and heads of the edges that leave each node, in order of ids."""
+    ways: list[list[tuple[int, int]]] = [[] for _ in range(data.num_nodes)]
+    for edge, (tail, head) in enumerate(data.edge_index.T.tolist()):
+        ways[tail].append((edge, head))
+    return ways
+
+
+class Walk(NamedTuple):
+    """One query, walked by hand; the margin is the least of all decisions."""
+
+    path: list[int]
+    cost: float
+    success: bool
+    expansions: int
+    margin: float
+
+
+def slow_walk(
+    data: Data,
+    table: list[list[float]],
+    start: int,
+    goal: int,
+    prefer_unvisited: bool,
+) -> Walk:
+    """The paper's readout from its definition, one query, all N steps."""
+    ways = out_edges(data)
+    path, cost, expanded, margin = [start], 0.0, set(), float('inf')
+    for _ in range(data.num_nodes):
+        node = path[-1]
+        if node == goal:
+            break
+        expanded.add(node)
+        allowed = ways[node]
+        if prefer_unvisited:
+            fresh = [way for way in allowed if way[1] not in path]
+            allowed = fresh or allowed
+        if not allowed:
+            break
+        ranked = sorted(allowed, key=lambda way: table[way[0]][goal])
+        scores = [table[edge][goal] for edge, _ in ranked[:2]]
+        if len(scores) == 2:
+            lead = (scores[1] - scores[0]) / max(1.0, scores[0])
+            margin = min(margin, lead)
+        edge, head = ranked[0]
+        cost += float(data.edge_cost[edge])
+        path.append(head)
+    success = path[-1] == goal
+    return Walk(
+        path if success else [],
+        cost if success else float('inf'),
+        success,
+        len(expanded),
+        margin,
+    )
+
+
+def assert_sound(plan: Plan, data: Data, starts: list[int], goals: list[int]):
+    """What holds for every plan: routes are real, cost what they say."""
+    data = planning_graph(data)
+    graph = to_nx(data)
+    assert len(plan) == len(starts)
+    assert plan.success.dtype == torch.bool
+    assert plan.cost.dtype == plan.lower_bound.dtype == torch.float64
+    assert plan.hops.dtype == plan.expansions.dtype == torch.long
+    assert plan.nodes.dtype == torch.long
+    longest = 0
+    for query, (start, goal) in enumerate(zip(starts, goals, strict=True)):
+        path = plan.path(query)
+        cost, hops = float(plan.cost[query]), int(plan.hops[query])
+        bound = float(plan.lower_bound[query])
+        longest = max(longest, len(path))
+        if not plan.success[query]:
+            assert (path, cost, hops) == ([], float('inf'), 0)
+            reachable = nx.has_path(graph, start, goal)
+            assert (bound == float('inf')) != reachable
+            continue
+        assert path[0] == start and path[-1] == goal
+        assert hops == len(path) - 1
+        steps = [graph.edges[edge]['cost'] for edge in pairwise(path)]
+        assert cost == pytest.approx(sum(steps), rel=1e-12, abs=1e-12)
+        assert 0 <= bound <= cost * (1 + 1e-6)
+        assert plan.nodes[query, hops + 1 :].eq(-1).all()
+    assert plan.nodes.size(1) == max(1, longest)
+
+
+def to_nx(data: Data) -> nx.DiGraph:
+    """A canonical graph as networkx sees it."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(data.num_nodes))
+    edges = zip(data.edge_index.T.tolist(), data.edge_cost.tolist())
+    graph.add_weighted_edges_from(
+        ((tail, head, cost) for (tail, head), cost in edges), weight='cost'
+    )
+    return graph
+
+
+def assert_same_plan(plan: Plan, other: Plan) -> None:
+    """Equal in every field, to the last bit."""
+    for field in fields(Plan):
+        one, two = getattr(plan, field.name), getattr(other, field.name)
+        assert one.tolist() == two.tolist(), field.name

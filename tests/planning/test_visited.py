@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bcm_pyg.planning.visited import VisitedSets
+
+CPU = torch.device('cpu')
+
+
+def every_membership(
+    visited: VisitedSets, nodes: list[int], num_rows: int
+) -> list[set[int]]:
+    """Reads the sets out again, by asking for all nodes in all rows."""
+    row = torch.arange(num_rows).repeat_interleave(len(nodes))
+    node = torch.tensor(nodes).repeat(num_rows)
+    found = visited.contains(row, node).view(num_rows, len(nodes)).tolist()
+    return [
+        {node for node, here in zip(nodes, line, strict=True) if here}
+        for line in found
+    ]
+
+
+def test_visited_sets() -> None:
+    visited = VisitedSets(2, CPU)
+    assert visited.num_rows == 2
+    visited.add(torch.tensor([0, 1]), torch.tensor([5, 6]))
+    visited.add(torch.tensor([1]), torch.tensor([5]))
+    row, node = torch.tensor([0, 0, 1, 1, 1]), torch.tensor([5, 6, 5, 6, 0])
+    assert visited.contains(row, node).tolist() == [
+        True,
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_nothing_is_in_empty_sets() -> None:
+    visited = VisitedSets(3, CPU)
+    assert every_membership(visited, list(range(40)), 3) == [set()] * 3
+    nothing = torch.empty(0, dtype=torch.long)
+    assert visited.contains(nothing, nothing).tolist() == []
+
+
+def test_growth_over_several_doublings() -> None:
+    visited, expected = VisitedSets(3, CPU), [set(), set(), set()]
+    widths = {visited._table.size(1)}
+    for step in range(200):
+        node = [step, 2000 - 7 * step, 2**25 * step]  # the last collide
+        visited.add(torch.arange(3), torch.tensor(node))
+        for row in range(3):
+            expected[row].add(node[row])
+        widths.add(visited._table.size(1))
+        assert 2 * (step + 1) <= visited._table.size(1) <= max(
+            16, 4 * (step + 1)
+        )
+    assert len(widths) >= 5
+    nodes = sorted(set.union(*expected) | set(range(300)))
+    assert every_membership(visited, nodes, 3) == expected
+
+
+def test_keep_reorders_and_forgets() -> None:
+    visited = VisitedSets(4, CPU)
+    for offset in (0, 100):
+        visited.add(torch.arange(4), torch.arange(4) + offset)
+    visited.keep(torch.tensor([3, 1]))
+    assert visited.num_rows == 2
+    nodes = [*range(4), *range(100, 104)]
+    assert every_membership(visited, nodes, 2) == [{3, 103}, {1, 101}]
+    visited.add(torch.tensor([1]), torch.tensor([2]))
+    assert every_membership(visited, nodes, 2) == [{3, 103}, {1, 101, 2}]
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.data())
+def test_as_python_sets(data: st.DataObject) -> None:
+    num_rows = data.draw(st.integers(1, 4))
+    stride = data.draw(st.sampled_from([1, 16, 65536, 2**21]))
+    nodes = [stride * node for node in range(20)]
+    visited = VisitedSets(num_rows, CPU)
+    expected: list[set[int]] = [set() for _ in range(num_rows)]
+    for _ in range(data.draw(st.integers(1, 40))):
+        rows = data.draw(
+            st.lists(
+                st.integers(0, num_rows - 1), unique=True, max_size=num_rows
+            )
+        )
+        added = [data.draw(st.sampled_from(nodes)) for _ in rows]
+        visited.add(
+            torch.tensor(rows, dtype=torch.long),
+            torch.tensor(added, dtype=torch.long),
+        )
+        for row, node in zip(rows, added, strict=True):
+            expected[row].add(node)
+    assert every_membership(visited, nodes, num_rows) == expected
+    kept = data.draw(
+        st.lists(st.integers(0, num_rows - 1), unique=True, min_size=1)
+    )
+    visited.keep(torch.tensor(kept))
+    assert every_membership(visited, nodes, len(kept)) == [
+        expected[row] for row in kept
+    ]

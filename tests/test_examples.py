@@ -1,0 +1,55 @@
+"""Every example runs with a tiny budget and writes what it says."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(name: str, *args: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / 'examples' / name), *args],
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_ushape(tmp_path):
+    out = run(
+        'ushape.py',
+        *('--side', '10', '--budget', '3', '--queries', '50'),
+        *('--out', str(tmp_path)),
+    )
+    rows = [line for line in out.splitlines() if line.startswith('BCM')]
+    assert len(rows) >= 2
+    assert 'Dijkstra (exact)   1.000' in out
+    assert (tmp_path / 'routes.png').stat().st_size > 10_000
+    assert (tmp_path / 'map' / 'config.json').exists()
+
+
+def test_swap_encoder():
+    out = run('swap_encoder.py', '--side', '10', '--budget', '1')
+    names = [line.split()[0] for line in out.splitlines()[1:]]
+    assert names == ['interaction', 'one_hot', 'k_hot', 'gnn', 'MLPEncoder']
+
+
+@pytest.mark.parametrize('edges', ['knn', 'delaunay'])
+def test_custom_graph(tmp_path, edges):
+    out = run(
+        'custom_graph.py',
+        *('--nodes', '60', '--budget', '2', '--edges', edges),
+        *('--out', str(tmp_path)),
+    )
+    assert 'bins=' in out
+    assert (tmp_path / 'routes.png').stat().st_size > 10_000
+
+
+@pytest.mark.parametrize('path', sorted((ROOT / 'examples').glob('*.py')))
+def test_is_short(path):
+    assert len(path.read_text().splitlines()) <= 110
