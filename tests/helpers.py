@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, planning_graph
@@ -102,27 +104,25 @@ def slow_walk(
     prefer_unvisited: bool,
 ) -> Walk:
     """The paper's readout from its definition, one query, all N steps."""
-    ways = out_edges(data)
+    every, heads = out_edges(data), data.edge_index[1].tolist()
     path, cost, expanded, margin = [start], 0.0, set(), float('inf')
     for _ in range(data.num_nodes):
         node = path[-1]
         if node == goal:
             break
         expanded.add(node)
-        allowed = ways[node]
+        ways = [edge for edge, _ in every[node]]
         if prefer_unvisited:
-            fresh = [way for way in allowed if way[1] not in path]
-            allowed = fresh or allowed
-        if not allowed:
+            ways = [edge for edge in ways if heads[edge] not in path] or ways
+        if not ways:
             break
-        ranked = sorted(allowed, key=lambda way: table[way[0]][goal])
-        scores = [table[edge][goal] for edge, _ in ranked[:2]]
+        ranked = sorted(ways, key=lambda edge: table[edge][goal])
+        scores = [table[edge][goal] for edge in ranked[:2]]
         if len(scores) == 2:
             lead = (scores[1] - scores[0]) / max(1.0, scores[0])
             margin = min(margin, lead)
-        edge, head = ranked[0]
-        cost += float(data.edge_cost[edge])
-        path.append(head)
+        cost += float(data.edge_cost[ranked[0]])
+        path.append(heads[ranked[0]])
     success = path[-1] == goal
     return Walk(
         path if success else [],
@@ -178,3 +178,88 @@ def assert_same_plan(plan: Plan, other: Plan) -> None:
     for field in fields(Plan):
         one, two = getattr(plan, field.name), getattr(other, field.name)
         assert one.tolist() == two.tolist(), field.name
+
+
+def tiny_map(
+    data: Data, encoder: str = 'interaction', terminal: str = 'calibrated'
+) -> BCM:
+    """A map with eight channels, for comparisons with slow loops."""
+    data = planning_graph(data)
+    module = encoder_resolver(encoder, data)
+    scale = float(data.edge_cost.mean()) or 1.0
+    transition = Transition(module.out_channels, 8, 8)
+    return BCM(module, transition, terminal, cost_scale=scale)
+
+
+def dense_embeddings(model: BCM, data: Data) -> torch.Tensor:
+    """What a map's encoder says, never sparse."""
+    out = model.encode(data)
+    return out.to_dense() if out.is_sparse else out
+
+
+def slow_score(model: BCM, data: Data, i: int, j: int, g: int) -> float:
+    """The paper's D_i(j; g), number by number in double precision."""
+    o = dense_embeddings(model, data).tolist()
+    layers = [
+        (layer.weight.tolist(), layer.bias.tolist())
+        for layer in (
+            model.transition.lin1,
+            model.transition.lin2,
+            model.transition.lin3,
+        )
+    ]
+
+    def phi(x: list[float]) -> list[float]:
+        for depth, (weight, bias) in enumerate(layers):
+            x = [
+                sum(w * v for w, v in zip(row, x, strict=True)) + b
+                for row, b in zip(weight, bias, strict=True)
+            ]
+            if depth < 2:
+                x = [max(v, 0.0) for v in x]
+        return x
+
+    z_j = phi([a - b for a, b in zip(o[j], o[i], strict=True)])
+    z_g = phi([a - b for a, b in zip(o[g], o[i], strict=True)])
+    return sum((a - b) ** 2 for a, b in zip(z_j, z_g, strict=True))
+
+
+class LargestTensor(TorchDispatchMode):
+    """Watches every operation and keeps the size of the largest result."""
+
+    numel = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        for leaf in tree_leaves(out):
+            if isinstance(leaf, torch.Tensor) and not leaf.is_sparse:
+                self.numel = max(self.numel, leaf.numel())
+        return out
+
+
+def raw_to_nx(data: Data) -> nx.DiGraph:
+    """A raw graph with edge_attr as costs, reduced edge by edge."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(data.pos.size(0)))
+    for edge, (i, j) in enumerate(data.edge_index.T.tolist()):
+        weight = float(data.edge_attr[edge])
+        if i != j:
+            if graph.has_edge(i, j):
+                weight = min(weight, graph[i][j]['weight'])
+            graph.add_edge(i, j, weight=weight)
+    return graph
+
+
+def assert_same_data(data: Data, other: Data) -> None:
+    """Same attributes, types, shapes and numbers, in no order of names."""
+    assert sorted(data.keys()) == sorted(other.keys())
+    for key in data.keys():
+        one, two = data[key], other[key]
+        assert type(one) is type(two), key
+        if isinstance(one, torch.Tensor):
+            assert one.dtype == two.dtype, key
+            torch.testing.assert_close(
+                one, two, rtol=0, atol=0, equal_nan=True, msg=key
+            )
+        else:
+            assert np.array_equal(one, two), key

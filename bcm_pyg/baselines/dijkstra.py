@@ -111,7 +111,9 @@ def _settled(
         here = row == goal
         nearer = np.searchsorted(ordered[goal], cost[here], side='left')
         reached = np.isfinite(cost[here])
-        out[here] = nearer + reached  # the start itself is settled last
+        # The goal is settled first, even if it costs nothing to get there, and
+        # the start last.
+        out[here] = np.maximum(nearer, 1) + reached
     return out
 
 

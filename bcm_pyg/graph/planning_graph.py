@@ -29,9 +29,9 @@ def planning_graph(
     each axis. Self-loops are dropped, of parallel edges the cheapest is kept,
     isolated nodes stay. Further node and edge attributes come along: as
     everywhere in PyG, what has one entry per edge belongs to the edges, and
-    where there are as many nodes as edges only if its name has "edge" in it. A float64 :obj:`pos` is
-    centred before it becomes float32; a float32 one is taken as it is. The
-    function is idempotent and leaves :obj:`data` untouched.
+    where there are as many nodes as edges only if its name has "edge" in it. A
+    float64 :obj:`pos` is centred before it becomes float32; a float32 one is
+    taken as it is. The function is idempotent and leaves :obj:`data` untouched.
 
     Args:
         data (torch_geometric.data.Data): The graph. Edges are directed: an

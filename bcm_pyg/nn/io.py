@@ -178,7 +178,8 @@ def _build(config: dict[str, Any], device: str) -> BCM:
     except BCMError:
         raise
     except Exception as error:
-        raise BCMError(f'the encoder cannot be rebuilt: {error}') from error
+        why = str(error).partition('\n')[0]  # torch may add a C++ stack
+        raise BCMError(f'the encoder cannot be rebuilt: {why}') from error
 
 
 def _read_weights(

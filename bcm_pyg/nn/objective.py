@@ -36,10 +36,19 @@ def is_trained(
     return torch.isfinite(target) & ~ended
 
 
-def bellman_loss(scores: Tensor, target: Tensor, trained: Tensor) -> Tensor:
-    r"""The mean of :math:`(D_i(j; g) - \mathrm{target})^2` where trained."""
+def bellman_loss(
+    scores: Tensor, target: Tensor, trained: Tensor, relative: bool = False
+) -> Tensor:
+    r"""The mean of :math:`(D_i(j; g) - T)^2` where trained.
+
+    With :obj:`relative` each error is divided by :math:`1 + T`: a greedy walk
+    ends near its goal whatever its start, so near values must be right in
+    proportion.
+    """
     target = target.masked_fill(~trained, 0)
     error = torch.where(trained, scores - target, 0.0)
+    if relative:
+        error = error / (1 + target)
     return error.square().sum() / trained.sum().clamp(min=1)
 
 

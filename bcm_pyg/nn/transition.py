@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn import Linear
+from torch.nn.functional import silu
 
 from bcm_pyg.errors import BCMError
 
@@ -16,7 +19,7 @@ class Transition(torch.nn.Module):
 
     Its first layer is linear in the difference, so it is applied once per node,
     :math:`h = W_1 o`, and :meth:`tail` does the rest for a pair:
-    :math:`z_{i \to j} = \mathrm{tail}(h_j - h_i)`. :math:`\sigma` is ReLU.
+    :math:`z_{i \to j} = \mathrm{tail}(h_j - h_i)`. :math:`\sigma` is SiLU.
 
     Args:
         in_channels (int): Width of a node embedding.
@@ -43,11 +46,22 @@ class Transition(torch.nn.Module):
         self.lin1 = Linear(in_channels, hidden_channels)
         self.lin2 = Linear(hidden_channels, hidden_channels)
         self.lin3 = Linear(hidden_channels, out_channels)
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew."""
-        for layer in (self.lin1, self.lin2, self.lin3):
-            layer.reset_parameters()
+        """Draws all parameters anew.
+
+        The last layer starts small, so that all scores start near 0: large
+        random scores take long to unlearn.
+        """
+        for layer, gain in (
+            (self.lin1, math.sqrt(2)),
+            (self.lin2, math.sqrt(2)),
+            (self.lin3, 0.1),
+        ):
+            std = gain / math.sqrt(layer.in_features)
+            torch.nn.init.normal_(layer.weight, std=std)
+            torch.nn.init.zeros_(layer.bias)
 
     def forward(self, difference: Tensor) -> Tensor:
         """:math:`z` of embedding differences :obj:`[*, in_channels]`."""
@@ -55,8 +69,7 @@ class Transition(torch.nn.Module):
 
     def tail(self, hidden: Tensor) -> Tensor:
         """:math:`z` of differences of hidden rows :obj:`[*, hidden]`."""
-        hidden = torch.relu(hidden + self.lin1.bias)
-        return self.lin3(torch.relu(self.lin2(hidden)))
+        return self.lin3(silu(self.lin2(silu(hidden + self.lin1.bias))))
 
     def config(self) -> dict[str, int]:
         """The constructor arguments."""

@@ -51,8 +51,14 @@ class Planner:
                 f'readout must be a readout such as VisitedGreedy() (got '
                 f'{readout!r})'
             )
-        if batch_size < 1:
-            raise BCMError(f'batch_size must be positive (got {batch_size})')
+        if (
+            isinstance(batch_size, bool)
+            or not isinstance(batch_size, int)
+            or batch_size < 1
+        ):
+            raise BCMError(
+                f'batch_size must be a positive int (got {batch_size!r})'
+            )
         self.readout: Readout = readout or VisitedGreedy()
         self.batch_size = batch_size
         data = planning_graph(data).to(model.device)

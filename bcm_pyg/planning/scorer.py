@@ -63,6 +63,12 @@ class MapScorer:
                 f'the map gives node {node} an embedding that is not finite: '
                 'its weights are broken'
             )
+        for name, parameter in model.transition.named_parameters():
+            if not bool(torch.isfinite(parameter).all()):
+                raise BCMError(
+                    f'the weights of the map are not finite ({name} of its '
+                    'transition encoder)'
+                )
         self._cost = adjacency.cost / model.cost_scale
 
     @torch.no_grad()

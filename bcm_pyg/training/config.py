@@ -23,12 +23,18 @@ class FitConfig:
             :obj:`sweeps` times, starting from the map's own values.
             :obj:`"paper"`: once. :obj:`"exact"`: until convergence, that is
             shortest-path labels; supervision, for comparison.
-        sweeps: Number of backups. Keep it well below the hop diameter.
+        sweeps: Number of backups, for :obj:`"sweeps"`; by default three tenths
+            of the hop diameter of the graph.
+        draws: Independent draws of nodes that the map is asked on for a goal.
+        seeds: Nodes of one draw.
         sources: Source nodes of a step, each with all its neighbours.
         goals: Goals of a step; every source is trained for every goal.
         pool: Goals whose values are kept ready.
         renew: Goals of the pool redrawn at a time.
         renew_every: Steps between two renewals.
+        relative: Whether errors count relative to the target, as
+            :math:`(D - T)^2 / (1 + T)^2` in units of the mean cost, or as they
+            are.
         ranking: Weight of the ranking loss.
         ranking_temperature: Its temperature in units of the mean cost.
         optimizer: :obj:`"soap"` or :obj:`"adam"`.
@@ -43,16 +49,19 @@ class FitConfig:
     time_budget: float | None = None
     steps: int | None = None
     targets: str = 'sweeps'
-    sweeps: int = 16
-    sources: int = 64
-    goals: int = 16
-    pool: int = 256
+    sweeps: int | None = None
+    draws: int = 4
+    seeds: int = 96
+    sources: int = 32
+    goals: int = 32
+    pool: int = 64
     renew: int = 16
-    renew_every: int = 20
-    ranking: float = 0.1
+    renew_every: int = 8
+    relative: bool = True
+    ranking: float = 0.004
     ranking_temperature: float = 0.1
     optimizer: str = 'soap'
-    lr: float = 3e-3
+    lr: float = 6e-3
     seed: int = 0
     validation_queries: int = 64
     validations: int = 10
@@ -62,8 +71,17 @@ class FitConfig:
             object.__setattr__(self, 'time_budget', 300.0)
         _check_choice('targets', self.targets, TARGETS)
         _check_choice('optimizer', self.optimizer, OPTIMIZERS)
-        for name in ('sweeps', 'sources', 'goals', 'pool', 'renew'):
+        for name in (
+            'draws',
+            'seeds',
+            'sources',
+            'goals',
+            'pool',
+            'renew',
+        ):
             _check_int(name, getattr(self, name), 1)
+        if self.sweeps is not None:
+            _check_int('sweeps', self.sweeps, 1)
         _check_int('renew_every', self.renew_every, 1)
         _check_int('validation_queries', self.validation_queries, 0)
         _check_int('validations', self.validations, 0)
@@ -86,6 +104,7 @@ class FitConfig:
         chosen: dict[str, Any] = {
             'targets': 'paper',
             'sweeps': 1,
+            'relative': False,
             'ranking': 0.0,
             'optimizer': 'adam',
             'lr': 1e-3,

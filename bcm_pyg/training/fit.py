@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import torch
@@ -30,10 +30,14 @@ from .config import FitConfig
 from .history import History
 from .optimizer import learning_rate, make_optimizer
 from .sampling import PairSampler
+from .sweeps import hop_diameter
 from .targets import Block, make_targets
 
 #: Gradients longer than this are shortened: the first backups can be wild.
 MAX_GRAD_NORM = 10.0
+
+#: Backups of the default targets as a share of the hop diameter.
+SWEEP_SHARE = 0.3
 
 Callback = Callable[[int, dict[str, float]], None]
 
@@ -76,6 +80,9 @@ def fit(
         raise BCMError(f'model must be a BCM (got {type(model).__name__})')
     config = config or FitConfig()
     data = planning_graph(data).to(model.device)
+    if config.sweeps is None:
+        hops = hop_diameter(Adjacency.from_data(data))
+        config = replace(config, sweeps=max(1, round(SWEEP_SHARE * hops)))
     trainer = _Trainer(model, data, config, progress, callback)
     was_training = model.training
     model.train()
@@ -112,7 +119,7 @@ def block_loss(
     cost = adjacency.cost[block.edge] / model.cost_scale
     target = bellman_target(cost, block.next_value)
     trained = is_trained(target, block.sources[block.row], head, block.goals)
-    loss = bellman_loss(scores, target, trained)
+    loss = bellman_loss(scores, target, trained, config.relative)
     if config.ranking > 0:
         at_goal = head[:, None] == block.goals
         readout = with_terminal(scores, at_goal, cost[:, None], model.terminal)

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import torch
-from pytorch_optimizer import SOAP
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.nn import BCM
 
 from .config import FitConfig
+from .soap import SOAP
 
 #: Share of the budget in which the learning rate rises to its peak.
 WARMUP = 0.02
@@ -19,14 +19,7 @@ def make_optimizer(model: BCM, config: FitConfig) -> torch.optim.Optimizer:
         raise BCMError('the map has no trainable parameters')
     if config.optimizer == 'adam':
         return torch.optim.Adam(parameters, lr=config.lr)
-    return SOAP(
-        parameters,
-        lr=config.lr,
-        weight_decay=0.0,
-        precondition_frequency=10,
-        # A one-hot first layer is preconditioned on its short side alone.
-        max_precondition_dim=512,
-    )
+    return SOAP(parameters, lr=config.lr)
 
 
 def learning_rate(peak: float, done: float) -> float:

@@ -44,6 +44,11 @@ class PairSampler:
         order = self._permutation(self._goals.numel())[:num]
         return self._goals[order]
 
+    def seeds(self, num: int) -> Tensor:
+        """Distinct sources, as many as there are if fewer than :obj:`num`."""
+        order = self._permutation(self._sources.numel())[:num]
+        return self._sources[order]
+
     def block(self, pool: Tensor, num: int) -> Tensor:
         """Positions in a pool of goals that share a weak component."""
         order = self._permutation(pool.numel())

@@ -14,7 +14,7 @@ from bcm_pyg.utils import Adjacency
 
 from .config import FitConfig
 from .sampling import PairSampler
-from .sweeps import sweep
+from .sweeps import Sweeper
 
 
 class Block(NamedTuple):
@@ -76,12 +76,7 @@ class FreshTargets:
         self.adjacency = adjacency
         self.sampler = sampler
         self.config = config
-        # Only the rows that a step needs are ever filled in.
-        self._hidden = torch.zeros(
-            adjacency.num_nodes,
-            model.transition.hidden_channels,
-            device=adjacency.device,
-        )
+        self._hidden = _empty_hidden(model, adjacency)
 
     @torch.no_grad()
     def block(self, step: int) -> Block:
@@ -94,11 +89,8 @@ class FreshTargets:
         sources = self.sampler.sources(reach, self.config.sources)
         edge, row = self.adjacency.out_edges(sources)
         heads, where = self.adjacency.dst[edge].unique(return_inverse=True)
-        beyond, _ = self.adjacency.out_edges(heads)
-        needed = torch.cat([heads, self.adjacency.dst[beyond], goals]).unique()
-        self._hidden[needed] = self.model.hidden(self.data, needed)
-        value = block_values(
-            self.model, self._hidden, self.adjacency, heads, goals
+        value = values_of(
+            self.model, self.data, self.adjacency, self._hidden, heads, goals
         )
         if reach is not None:
             value = value.masked_fill(~reach[heads], float('inf'))
@@ -106,12 +98,18 @@ class FreshTargets:
 
 
 class PooledTargets:
-    """Several backups, shared by many steps through a pool of goals.
+    r"""Many backups, shared by many steps through a pool of goals.
 
-    The pool keeps a table of values, :obj:`[N, pool]` floats. A few of its
-    goals are redrawn at a time; their values start from the map's own (or, for
-    exact targets, from nothing) and are swept over the graph. A goal's values
-    are never swept further later on.
+    The pool keeps a table of values, :obj:`[N, pool]` floats. Every few steps
+    some of its goals are redrawn and their values made anew, never swept on
+    from what they were:
+
+    - :obj:`"sweeps"`: the map is asked for its values on a few random nodes
+      alone; from these (infinite elsewhere, 0 at the goal) the backup runs
+      :math:`k - 1` times, which fills in the rest. The mean over several such
+      draws is the table. Few nodes make a goal cheap, so that goals can be
+      many; and the minimum over few noisy values is less biased than over all.
+    - :obj:`"exact"`: the backup runs from nothing until it converges.
     """
 
     def __init__(
@@ -127,10 +125,11 @@ class PooledTargets:
         self.adjacency = adjacency
         self.sampler = sampler
         self.config = config
-        size = min(config.pool, sampler.num_goals)
-        self._cost = adjacency.cost / model.cost_scale
-        self._nodes = torch.arange(adjacency.num_nodes, device=adjacency.device)
-        self._goals = sampler.goals(size)
+        self._sweeper = Sweeper(
+            adjacency, adjacency.cost / model.cost_scale, model.terminal
+        )
+        self._hidden = _empty_hidden(model, adjacency)
+        self._goals = sampler.goals(config.pool)
         self._next = 0  # the first column to redraw next time
         self._value = torch.cat(
             [self._values(part) for part in self._goals.split(config.renew)],
@@ -139,41 +138,43 @@ class PooledTargets:
 
     @torch.no_grad()
     def _values(self, goals: Tensor) -> Tensor:
-        infinite = float('inf')
         if self.config.targets == 'exact':
-            value = self._cost.new_full(
-                (self.adjacency.num_nodes, goals.numel()), infinite
-            )
-            times = None
-        else:
-            value = block_values(
-                self.model,
-                self.model.hidden(self.data),
-                self.adjacency,
-                self._nodes,
-                goals,
-            )
-            if not self.sampler.connected:
-                reach = self.sampler.reachability.to_goals(goals)
-                value = value.masked_fill(~reach, infinite)
-            times = self.config.sweeps - 1  # the target itself is one more
-        return sweep(
-            value,
-            self.adjacency,
-            self._cost,
-            goals,
-            self.model.terminal,
-            times,
+            start = self._unknown(goals.numel())
+            return self._sweeper(start, goals, times=None, keep=True)
+        draws, seeds = self.config.draws, self.config.seeds
+        assert self.config.sweeps is not None
+        nodes = self.sampler.seeds(draws * seeds)
+        draws = min(draws, nodes.numel())
+        seeds = nodes.numel() // draws
+        value = self._network_values(nodes, goals)
+        start = self._unknown(draws * goals.numel())
+        for draw in range(draws):
+            rows = slice(draw * seeds, (draw + 1) * seeds)
+            columns = slice(draw * goals.numel(), (draw + 1) * goals.numel())
+            start[nodes[rows], columns] = value[rows]
+        # The target itself is one more backup.
+        swept = self._sweeper(
+            start, goals.repeat(draws), self.config.sweeps - 1, keep=True
         )
+        return swept.view(-1, draws, goals.numel()).mean(dim=1)
+
+    def _unknown(self, columns: int) -> Tensor:
+        size = (self.adjacency.num_nodes, columns)
+        return self.adjacency.cost.new_full(size, float('inf'))
+
+    def _network_values(self, nodes: Tensor, goals: Tensor) -> Tensor:
+        value = values_of(
+            self.model, self.data, self.adjacency, self._hidden, nodes, goals
+        )
+        if self.sampler.connected:
+            return value
+        reach = self.sampler.reachability.to_goals(goals)[nodes]
+        return value.masked_fill(~reach, float('inf'))
 
     def _renew(self) -> None:
         num = min(self.config.renew, self._goals.numel())
-        column = (
-            torch.arange(
-                self._next, self._next + num, device=self._goals.device
-            )
-            % self._goals.numel()
-        )
+        column = torch.arange(num, device=self._goals.device) + self._next
+        column = column % self._goals.numel()
         goals = self.sampler.goals(num)
         self._goals[column] = goals
         self._value[:, column] = self._values(goals)
@@ -185,14 +186,42 @@ class PooledTargets:
         if step > 0 and step % self.config.renew_every == 0:
             self._renew()
         column = self.sampler.block(self._goals, self.config.goals)
-        value = self._value[:, column]
-        reach = None if self.sampler.connected else torch.isfinite(value)
+        reach = None
+        if not self.sampler.connected:
+            reach = torch.isfinite(self._value[:, column])
         sources = self.sampler.sources(reach, self.config.sources)
         edge, row = self.adjacency.out_edges(sources)
+        head = self.adjacency.dst[edge]
         return Block(
             sources,
             self._goals[column],
             edge,
             row,
-            value[self.adjacency.dst[edge]],
+            self._value[head[:, None], column],
         )
+
+
+def values_of(
+    model: BCM,
+    data: Data,
+    adjacency: Adjacency,
+    hidden: Tensor,
+    nodes: Tensor,
+    goals: Tensor,
+) -> Tensor:
+    """The map's values of some nodes for some goals, encoding no other node.
+
+    :obj:`hidden` is a buffer :obj:`[N, H]` of which the needed rows are filled.
+    """
+    edge, _ = adjacency.out_edges(nodes)
+    needed = torch.cat([nodes, adjacency.dst[edge], goals]).unique()
+    hidden[needed] = model.hidden(data, needed)
+    return block_values(model, hidden, adjacency, nodes, goals)
+
+
+def _empty_hidden(model: BCM, adjacency: Adjacency) -> Tensor:
+    return torch.zeros(
+        adjacency.num_nodes,
+        model.transition.hidden_channels,
+        device=adjacency.device,
+    )

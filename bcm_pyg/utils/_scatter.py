@@ -110,8 +110,9 @@ def _torch_scatter_amin(
             zero.scatter_reduce(dim, expanded, flag.to(torch.int8), 'amax') > 0
         )
 
-    rest = torch.where(any_in_group(src == largest), largest, float('inf'))
-    value = torch.where(any_in_group(ordinary), value, rest.to(src.dtype))
+    rest = torch.full_like(value, float('inf'))
+    rest = rest.masked_fill(any_in_group(src == largest), largest)
+    value = torch.where(any_in_group(ordinary), value, rest)
     return value.masked_fill(any_in_group(src.isnan()), float('nan'))
 
 

@@ -47,7 +47,7 @@ def test_nothing_is_in_empty_sets() -> None:
 def test_growth_over_several_doublings() -> None:
     visited, expected = VisitedSets(3, CPU), [set(), set(), set()]
     widths = {visited._table.size(1)}
-    for step in range(200):
+    for step in range(70):
         node = [step, 2000 - 7 * step, 2**25 * step]  # the last collide
         visited.add(torch.arange(3), torch.tensor(node))
         for row in range(3):
@@ -56,7 +56,7 @@ def test_growth_over_several_doublings() -> None:
         assert 2 * (step + 1) <= visited._table.size(1) <= max(
             16, 4 * (step + 1)
         )
-    assert len(widths) >= 5
+    assert len(widths) >= 4
     nodes = sorted(set.union(*expected) | set(range(300)))
     assert every_membership(visited, nodes, 3) == expected
 

@@ -122,8 +122,12 @@ class InteractionEncoder(NodeEncoder):
 
 
 def _waves(size: int, channels: int) -> Tensor:
-    """Cosines of random phase along an axis, most of them slow."""
+    """Waves of random phase along an axis, slow ones the larger, of rms 1."""
     place = torch.linspace(0, 1, size)[:, None]
-    frequency = torch.linspace(0, 1, channels) ** 2 * size / 4
-    phase = 2 * math.pi * torch.rand(channels)
-    return (2 * math.pi * frequency * place + phase).cos()
+    frequency = torch.arange(channels) // 2 + 1
+    height = frequency**-0.5
+    height = height / height.square().mean().sqrt()
+    phase = 2 * math.pi * torch.rand((channels + 1) // 2)
+    phase = phase.repeat_interleave(2)[:channels]
+    quarter = math.pi / 2 * (torch.arange(channels) % 2)  # cosine, then sine
+    return height * (math.pi * frequency * place + phase - quarter).cos()

@@ -1,0 +1,39 @@
+"""Checks of the numbers that baselines are built with."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+from bcm_pyg.errors import BCMError
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Refuses what is not one of :obj:`choices`."""
+    if value not in choices:
+        raise BCMError(f'{name} must be one of {choices} (got {value!r})')
+
+
+def check_int(name: str, value: object, least: int) -> None:
+    """Refuses what is not an integer of at least :obj:`least`."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, Integral)
+        or int(value) < least
+    ):
+        raise BCMError(
+            f'{name} must be an int of at least {least} (got {value!r})'
+        )
+
+
+def check_float(name: str, value: object, *, positive: bool = False) -> None:
+    """Refuses what is not a finite number, at least (or above) 0."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, Real)
+        or not math.isfinite(value)
+        or value < 0
+        or (positive and value == 0)
+    ):
+        sign = 'positive' if positive else 'non-negative'
+        raise BCMError(f'{name} must be finite and {sign} (got {value!r})')

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import numpy as np
+import torch
+from scipy.spatial import KDTree
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.graph import planning_graph
+from bcm_pyg.planning import Candidates, Plan
+from bcm_pyg.planning.rollout import greedy_rollout
+from bcm_pyg.typing import Ids
+from bcm_pyg.utils import Adjacency, Reachability, as_queries
+
+from ._checks import check_float
+from ._connected import plan_connected
+
+#: Queries at a time.
+BATCH_SIZE = 4096
+
+
+class APF:
+    r"""The artificial potential field of `"Real-Time Obstacle Avoidance for
+    Manipulators and Mobile Robots"
+    <https://doi.org/10.1177/027836498600500106>`_,
+
+    .. math::
+        U(x; g) = \frac{k_a}{2} \| x - g \|^2 + \begin{cases} \frac{k_r}{2}
+        \left( \frac{1}{\rho(x)} - \frac{1}{\rho_0} \right)^2 & \text{if }
+        \rho(x) \leq \rho_0, \\ 0 & \text{otherwise,} \end{cases}
+
+    where :math:`\rho(x)` is the straight-line distance from node :math:`x` to
+    the nearest obstacle. Each step goes to the neighbour of least potential,
+    the lowest index among equals, without memory: a second visit is a circle
+    and a failure.
+
+    As the paper says, it uses "only geometric distance rather than edge costs"
+    and is neither learned nor precomputed. The paper gives no gains: the
+    defaults are fitted to its success rates, which cannot tell
+    :math:`k_r = 1` from 0. Obstacles are the nodes that :obj:`data.blocked`
+    marks, if it exists; the border is none.
+
+    Args:
+        data (torch_geometric.data.Data): The graph.
+        attraction (float, optional): :math:`k_a`. (default: :obj:`1.0`)
+        repulsion (float, optional): :math:`k_r`. (default: :obj:`1.0`)
+        radius (float, optional): :math:`\rho_0`, in units of :obj:`pos`.
+            (default: :obj:`2.0`)
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        *,
+        attraction: float = 1.0,
+        repulsion: float = 1.0,
+        radius: float = 2.0,
+    ) -> None:
+        check_float('attraction', attraction)
+        check_float('repulsion', repulsion)
+        check_float('radius', radius, positive=True)
+        self.attraction = attraction
+        self.repulsion = repulsion
+        self.radius = radius
+        data = planning_graph(data)
+        self.adjacency = Adjacency.from_data(data)
+        self._reachability = Reachability(self.adjacency)
+        self._pos = data.pos.double()
+        self._repulsion = self._repulsive_potential(_obstacles(data))
+
+    def __call__(self, starts: Ids, goals: Ids) -> Plan:
+        """Routes for queries given as ints, lists, arrays or tensors."""
+        device = self.adjacency.device
+        start, goal = (
+            ids.to(device)
+            for ids in as_queries(starts, goals, self.adjacency.num_nodes)
+        )
+        return plan_connected(
+            self._walk, self._reachability, start, goal, BATCH_SIZE
+        )
+
+    def potential(self, nodes: Tensor, goals: Tensor) -> Tensor:
+        """Potential of each node for its goal, float64 :obj:`[B]`."""
+        square = (self._pos[nodes] - self._pos[goals]).square().sum(-1)
+        return 0.5 * self.attraction * square + self._repulsion[nodes]
+
+    def storage_bytes(self) -> int:
+        """Nothing is kept beside the graph and its obstacles."""
+        return 0
+
+    def _walk(self, starts: Tensor, goals: Tensor) -> Plan:
+        return greedy_rollout(
+            self._score, self.adjacency, starts, goals, prefer_unvisited=False
+        )
+
+    def _score(self, nodes: Tensor, goals: Tensor) -> Candidates:
+        edge, row = self.adjacency.out_edges(nodes)
+        head = self.adjacency.dst[edge]
+        return Candidates(edge, row, self.potential(head, goals[row]))
+
+    def _repulsive_potential(self, blocked: Tensor) -> Tensor:
+        out = torch.zeros_like(self._pos[:, 0])
+        if self.repulsion == 0 or not bool(blocked.any()):
+            return out
+        pos = self._pos.cpu().numpy()
+        rho, _ = KDTree(pos[blocked.cpu().numpy()]).query(pos)
+        # A node on an obstacle is very bad, not infinitely so.
+        rho = np.clip(rho, 1e-9 * self.radius, self.radius)
+        value = 0.5 * self.repulsion * (1 / rho - 1 / self.radius) ** 2
+        return torch.from_numpy(value).to(out)
+
+    def __repr__(self) -> str:
+        return (
+            f'{type(self).__name__}(attraction={self.attraction}, '
+            f'repulsion={self.repulsion}, radius={self.radius})'
+        )
+
+
+def _obstacles(data: Data) -> Tensor:
+    blocked = data.get('blocked')
+    if blocked is None:
+        return torch.zeros(data.num_nodes, dtype=torch.bool)
+    if (
+        not isinstance(blocked, Tensor)
+        or blocked.dtype != torch.bool
+        or blocked.shape != (data.num_nodes,)
+    ):
+        got = (
+            f'{blocked.dtype} of shape {tuple(blocked.shape)}'
+            if isinstance(blocked, Tensor)
+            else type(blocked).__name__
+        )
+        raise BCMError(
+            f'blocked must be a bool tensor [{data.num_nodes}] (got {got})'
+        )
+    return blocked

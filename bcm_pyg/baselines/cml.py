@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from tqdm import tqdm
+
+from bcm_pyg.graph import planning_graph
+from bcm_pyg.planning import Plan
+from bcm_pyg.planning.rollout import _routes
+from bcm_pyg.typing import Ids
+from bcm_pyg.utils import Adjacency, Reachability, as_queries, scatter_min
+
+from ._checks import check_int
+from ._connected import plan_connected
+from ._costs import inverse_costs
+
+#: Learning rates of states, actions and inverse model.
+RATES = (0.1, 0.01, 0.01)
+#: Bytes of utilities and memories held at a time.
+MAX_BYTES = 2**28
+
+
+class CML:
+    r"""The Cognitive Map Learner of `"Local Prediction-Learning in
+    High-Dimensional Spaces Enables Neural Networks to Plan"
+    <https://doi.org/10.1038/s41467-024-46586-0>`_.
+
+    It learns, from random walks alone, states :math:`Q \in \mathbb{R}^{N
+    \times d}`, actions :math:`V \in \mathbb{R}^{A \times d}` and an inverse
+    model :math:`W \in \mathbb{R}^{A \times d}`, where an action is a directed
+    edge. A walk :math:`(o_t, a_t, o_{t+1})_t` is one update, all of it computed
+    from the values before:
+
+    .. math::
+        \delta_t &= Q_{o_{t+1}} - Q_{o_t} , \qquad
+        \varepsilon_t = \delta_t - V_{a_t} , \\
+        Q_{o_{t+1}} &\leftarrow Q_{o_{t+1}} - 0.1 \, \varepsilon_t , \qquad
+        V_{a_t} \leftarrow V_{a_t} + 0.01 \, \varepsilon_t , \qquad
+        W_{a_t} \leftarrow W_{a_t} + 0.01 \, \delta_t .
+
+    Where an index comes twice in a walk, the last write to :math:`Q` and
+    :math:`V` survives, while :math:`W` accumulates, as in the released code.
+
+    At node :math:`i` the planner takes the outgoing action, among those not
+    used before in this walk, of largest utility :math:`f_a W_a \cdot (Q_g -
+    Q_i)`, if that is positive; else the one of largest :math:`f_a V_a \cdot
+    (Q_g - Q_i)` among all, which has no memory and may oscillate. A walk fails
+    after :math:`N` steps, or earlier where it provably goes in a circle. The
+    affordance :math:`f_a` is 1, or :math:`1 / c_a` if :obj:`weighted`, a cost
+    of 0 counting as the smallest positive one; costs play no part in learning.
+    Both choices are restricted to outgoing actions, where the released code may
+    jump to another node if all utilities are negative.
+
+    The rules, :obj:`dim` and rates are the authors', and :math:`d (N + 2 A)` is
+    the paper's 13.43M parameters at :math:`N = 1600`. The paper does not state
+    its budget: :obj:`walks` is fitted to its success rates, :obj:`length` and
+    :obj:`epochs` are the authors'. Actions are in the order of the edges.
+
+    Args:
+        data (torch_geometric.data.Data): The graph. On a directed one, walks
+            end early where no edge leads on.
+        seed (int, optional): Seed of the initial values, the walks and their
+            order. (default: :obj:`42`)
+        walks (int, optional): Number of random walks, from nodes that have a
+            way out. (default: :obj:`1000`)
+        length (int, optional): Nodes of a walk. (default: :obj:`32`)
+        epochs (int, optional): Times that each walk is learned from. (default:
+            :obj:`10`)
+        dim (int, optional): :math:`d`. (default: :obj:`1000`)
+        weighted (bool, optional): Whether the planner weighs utilities by
+            inverse costs. (default: :obj:`False`)
+        progress (bool, optional): Whether to show a bar. (default:
+            :obj:`False`)
+
+    Attributes:
+        Q: :obj:`[N, d]` float32 array, a row for every node, isolated or not.
+        V: :obj:`[A, d]` float32 array.
+        W: :obj:`[A, d]` float32 array.
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        seed: int = 42,
+        *,
+        walks: int = 1000,
+        length: int = 32,
+        epochs: int = 10,
+        dim: int = 1000,
+        weighted: bool = False,
+        progress: bool = False,
+    ) -> None:
+        check_int('seed', seed, 0)
+        check_int('walks', walks, 0)
+        check_int('length', length, 2)
+        check_int('epochs', epochs, 0)
+        check_int('dim', dim, 1)
+        self.seed = seed
+        self.walks = walks
+        self.length = length
+        self.epochs = epochs
+        self.dim = dim
+        self.weighted = weighted
+        self.adjacency = Adjacency.from_data(planning_graph(data).cpu())
+        self._reachability = Reachability(self.adjacency)
+        self._tail = self.adjacency.src.numpy()
+        self._head = self.adjacency.dst.numpy()
+
+        rng = np.random.default_rng(seed)
+        num_nodes, num_actions = self.adjacency.num_nodes, self._tail.size
+        self.Q = _normal(rng, num_nodes, dim)
+        self.V = _normal(rng, num_actions, dim) * np.float32(0.1)
+        self.W = _normal(rng, num_actions, dim) * np.float32(0.1)
+        routes = random_walks(self.adjacency, walks, length, rng)
+        with tqdm(total=epochs * walks, disable=not progress) as bar:
+            for _ in range(epochs):
+                for walk in rng.permutation(walks):
+                    self.update(routes[walk])
+                    bar.update()
+
+    def update(self, actions: np.ndarray) -> None:
+        """Learns from one walk, given as its actions :obj:`[T]`."""
+        tail, head = self._tail[actions], self._head[actions]
+        after = self.Q[head]
+        delta = after - self.Q[tail]
+        value = self.V[actions]
+        error = delta - value
+        rate_q, rate_v, rate_w = (np.float32(rate) for rate in RATES)
+        # Of equal indices numpy keeps the last; index_add_ adds up all.
+        self.Q[head] = after - rate_q * error
+        self.V[actions] = value + rate_v * error
+        torch.from_numpy(self.W).index_add_(
+            0, torch.from_numpy(actions), torch.from_numpy(rate_w * delta)
+        )
+
+    def __call__(self, starts: Ids, goals: Ids) -> Plan:
+        """Routes for queries given as ints, lists, arrays or tensors."""
+        num_nodes, num_edges = self.adjacency.num_nodes, self._tail.size
+        start, goal = (
+            ids.cpu() for ids in as_queries(starts, goals, num_nodes)
+        )
+        batch_size = max(1, MAX_BYTES // (17 * num_edges + num_nodes))
+        return plan_connected(
+            self._walk, self._reachability, start, goal, min(batch_size, 4096)
+        )
+
+    def utilities(self, goals: Tensor) -> tuple[Tensor, Tensor]:
+        """Utility of each action for each goal, by W and by V.
+
+        Since an action belongs to the node that it leaves, no other argument is
+        needed. Two of float64 :obj:`[G, A]`.
+        """
+        state = torch.from_numpy(self.Q)
+        leaving = state[self.adjacency.src]
+        factor = torch.ones(self.adjacency.num_edges, dtype=torch.float64)
+        if self.weighted:
+            factor = inverse_costs(self.adjacency.cost)
+
+        def utility(model: Tensor) -> Tensor:
+            # model . (Q_g - Q_i), with the part of i computed once per action.
+            there = (state[goals] @ model.T).double()
+            here = torch.einsum('ad,ad->a', model, leaving).double()
+            return there.sub_(here).mul_(factor)
+
+        return utility(torch.from_numpy(self.W)), utility(
+            torch.from_numpy(self.V)
+        )
+
+    def num_parameters(self) -> int:
+        """Number of learned values, the paper's count."""
+        return int(self.Q.size + self.V.size + self.W.size)
+
+    def storage_bytes(self) -> int:
+        """Bytes of the learned values."""
+        return 4 * self.num_parameters()
+
+    def _walk(self, starts: Tensor, goals: Tensor) -> Plan:
+        adjacency, num_queries = self.adjacency, starts.numel()
+        unique, goal_row = goals.unique(return_inverse=True)
+        by_inverse, by_action = self.utilities(unique)
+        used = torch.zeros(num_queries, adjacency.num_edges, dtype=torch.bool)
+        seen = torch.zeros(num_queries, adjacency.num_nodes, dtype=torch.bool)
+        success = starts == goals
+        cost = torch.zeros(num_queries, dtype=torch.float64)
+        hops = torch.zeros_like(starts)
+        expansions = torch.zeros_like(starts)
+        stale = torch.zeros_like(starts)  # steps since a new action was used
+        walk = []
+
+        query = (~success).nonzero().squeeze(1)  # those still under way
+        node = starts[query]
+        for _ in range(adjacency.num_nodes):
+            if query.numel() == 0:
+                break
+            expansions[query] += ~seen[query, node]
+            seen[query, node] = True
+            edge, row = adjacency.out_edges(node)
+            at = goal_row[query][row], edge
+            again = used[query[row], edge]
+            chosen = _choose(
+                by_inverse[at], by_action[at], again, row, query.numel()
+            )
+            moved = chosen >= 0  # False at a dead end
+            chosen, query = chosen[moved], query[moved]
+            edge, again = edge[chosen], again[chosen]
+            used[query, edge] = True
+            node = adjacency.dst[edge]
+            cost[query] += adjacency.cost[edge].double()
+            hops[query] += 1
+            walk.append((query, node))
+            arrived = node == goals[query]
+            success[query] = arrived
+            # Over old actions alone, a walk longer than their nodes is a
+            # circle: its end is known before the step limit.
+            stale[query] = torch.where(again, stale[query] + 1, 0)
+            on = ~arrived & (stale[query] <= expansions[query])
+            query, node = query[on], node[on]
+
+        cost = cost.masked_fill(~success, float('inf'))
+        hops = hops.masked_fill(~success, 0)
+        return Plan(
+            success=success,
+            cost=cost,
+            hops=hops,
+            nodes=_routes(starts, success, hops, walk),
+            expansions=expansions,
+            lower_bound=torch.zeros_like(cost),
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f'{type(self).__name__}(walks={self.walks}, length={self.length}, '
+            f'epochs={self.epochs}, dim={self.dim}, weighted={self.weighted})'
+        )
+
+
+def random_walks(
+    adjacency: Adjacency, num: int, length: int, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Actions of random walks over :obj:`length` nodes, or to a dead end."""
+    begin = adjacency.rowptr.numpy()
+    degree = adjacency.degree().numpy()
+    head = adjacency.dst.numpy()
+    node = rng.choice(np.flatnonzero(degree), size=num)
+    actions = np.full((num, length - 1), -1)
+    for step in range(length - 1):
+        on = np.flatnonzero(degree[node])  # the others stand at a dead end
+        action = begin[node[on]] + rng.integers(degree[node[on]])
+        actions[on, step] = action
+        node[on] = head[action]
+    return [walk[walk >= 0] for walk in actions]
+
+
+def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rng.standard_normal(shape, dtype=np.float32)
+
+
+def _choose(
+    by_inverse: Tensor,
+    by_action: Tensor,
+    used: Tensor,
+    row: Tensor,
+    num_rows: int,
+) -> Tensor:
+    """Position in the candidates of the best of each row, -1 if none."""
+    infinite = float('inf')
+    ruled_out = used | (by_inverse <= 0)
+    best, first = scatter_min(
+        (-by_inverse).masked_fill(ruled_out, infinite), row, dim_size=num_rows
+    )
+    _, second = scatter_min(-by_action, row, dim_size=num_rows)
+    return torch.where(best < infinite, first, second)

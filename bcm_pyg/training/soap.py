@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+#: Matrices with a longer side are preconditioned on the other side alone.
+MAX_SIDE = 1024
+
+
+class SOAP(torch.optim.Optimizer):
+    r"""Adam in the eigenbasis of Shampoo's preconditioner (`"SOAP: Improving
+    and Stabilizing Shampoo using Adam"`, Vyas et al., 2024).
+
+    For a matrix :math:`W` with gradient :math:`G` the running means of
+    :math:`G G^\top` and :math:`G^\top G` have eigenbases :math:`Q_L, Q_R`;
+    Adam runs on :math:`Q_L^\top G Q_R` and its step is turned back. The bases
+    follow by one power iteration and QR every few steps, one parameter at a
+    time. Both moments live in the eigenbasis, which saves two products a step
+    over the reference implementation. Vectors get plain Adam.
+
+    Args:
+        params (Iterable[torch.Tensor]): The parameters.
+        lr (float, optional): The learning rate. (default: :obj:`3e-3`)
+        beta (float, optional): Decay of all running means. (default:
+            :obj:`0.95`)
+        every (int, optional): Steps between two updates of a basis. (default:
+            :obj:`10`)
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Tensor],
+        lr: float = 3e-3,
+        beta: float = 0.95,
+        every: int = 10,
+        eps: float = 1e-8,
+    ) -> None:
+        super().__init__(
+            params, {'lr': lr, 'beta': beta, 'every': every, 'eps': eps}
+        )
+
+    @torch.no_grad()
+    def step(  # type: ignore[override]
+        self, closure: Callable[[], float] | None = None
+    ) -> float | None:
+        """One step."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for place, parameter in enumerate(group['params']):
+                if parameter.grad is not None:
+                    self._update(parameter, group, place)
+        return loss
+
+    def _update(
+        self, parameter: Tensor, group: dict[str, Any], place: int
+    ) -> None:
+        state, grad = self.state[parameter], parameter.grad
+        assert grad is not None
+        beta = group['beta']
+        if not state:
+            state['step'] = 0
+            state['mean'] = torch.zeros_like(grad)
+            state['square'] = torch.zeros_like(grad)
+            if grad.dim() == 2:
+                _start_bases(grad, state)
+        state['step'] += 1
+        count = state['step']
+        if grad.dim() == 2 and count > 1:
+            _update_statistics(grad, state, beta)
+            # Spread over the steps, so that no step pays for all bases.
+            if (count + place) % group['every'] == 0:
+                _turn_bases(state)
+        grad = _into_basis(grad, state)
+        state['mean'].lerp_(grad, 1 - beta)
+        state['square'].mul_(beta).addcmul_(grad, grad, value=1 - beta)
+        unbias = 1 - beta**count
+        scale = state['square'].sqrt().add_(group['eps'] * math.sqrt(unbias))
+        step = _out_of_basis(state['mean'] / scale, state)
+        parameter.add_(step, alpha=-group['lr'] * math.sqrt(unbias) / unbias)
+
+
+def _start_bases(grad: Tensor, state: dict[str, Any]) -> None:
+    for side, product in (('left', grad @ grad.T), ('right', grad.T @ grad)):
+        if product.size(0) <= MAX_SIDE:
+            state[f'{side}_mean'] = product
+            basis = torch.linalg.eigh(product)[1]
+            state[side] = basis.flip(1).contiguous()
+
+
+def _update_statistics(
+    grad: Tensor, state: dict[str, Any], beta: float
+) -> None:
+    if 'left' in state:
+        state['left_mean'].lerp_(grad @ grad.T, 1 - beta)
+    if 'right' in state:
+        state['right_mean'].lerp_(grad.T @ grad, 1 - beta)
+
+
+def _turn_bases(state: dict[str, Any]) -> None:
+    """One power iteration for each basis; the moments turn along."""
+    for side, axis in (('left', 0), ('right', 1)):
+        if side not in state:
+            continue
+        old = state[side]
+        image = state[f'{side}_mean'] @ old
+        order = (old * image).sum(0).argsort(descending=True)
+        new = torch.linalg.qr(image[:, order])[0]
+        state['square'] = state['square'].index_select(axis, order)
+        turn = new.T @ old
+        mean = state['mean']
+        state['mean'] = turn @ mean if axis == 0 else mean @ turn.T
+        state[side] = new
+
+
+def _into_basis(grad: Tensor, state: dict[str, Any]) -> Tensor:
+    if 'left' in state:
+        grad = state['left'].T @ grad
+    if 'right' in state:
+        grad = grad @ state['right']
+    return grad
+
+
+def _out_of_basis(step: Tensor, state: dict[str, Any]) -> Tensor:
+    if 'left' in state:
+        step = state['left'] @ step
+    if 'right' in state:
+        step = step @ state['right'].T
+    return step

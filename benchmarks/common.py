@@ -1,0 +1,128 @@
+"""What all benchmarks share: flags, results on disk, and trained maps."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch_geometric import seed_everything
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, FitConfig, fit
+
+FOLDER = Path(__file__).parent
+RESULTS = FOLDER / 'results'
+CACHE = FOLDER / 'cache'
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """The flags that every benchmark has."""
+    flags = argparse.ArgumentParser(description=description)
+    flags.add_argument('--seeds', type=int, nargs='+', default=[42])
+    flags.add_argument('--pairs', type=int, default=1000, help='queries')
+    flags.add_argument(
+        '--budget', type=float, default=1.0, help='factor on training times'
+    )
+    flags.add_argument(
+        '--quick', action='store_true', help='small and short, for a look'
+    )
+    return flags
+
+
+class Results:
+    """Rows of one benchmark, in a JSON file that is rewritten as they come.
+
+    A row is found again by its :obj:`key` fields, so that a benchmark that was
+    stopped goes on where it was.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.path = RESULTS / f'{name}.json'
+        self.rows: list[dict[str, Any]] = []
+        if self.path.exists():
+            self.rows = json.loads(self.path.read_text())['rows']
+
+    def find(self, **key: Any) -> dict[str, Any] | None:
+        """The row with these fields, if it is there."""
+        for row in self.rows:
+            if all(row.get(name) == value for name, value in key.items()):
+                return row
+        return None
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Appends a row with where it came from, and writes the file."""
+        self.rows.append({**row, **provenance()})
+        RESULTS.mkdir(exist_ok=True)
+        text = json.dumps({'rows': self.rows}, indent=1) + '\n'
+        part = self.path.with_suffix('.part')
+        part.write_text(text)
+        os.replace(part, self.path)
+
+
+def provenance() -> dict[str, Any]:
+    """Command, commit and machine of a result."""
+    root = FOLDER.parent
+
+    def git(*args: str) -> str:
+        done = subprocess.run(
+            ['git', *args], cwd=root, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    script = Path(sys.argv[0]).resolve().relative_to(root)
+    return {
+        'command': shlex.join(['python', str(script), *sys.argv[1:]]),
+        'commit': git('rev-parse', '--short', 'HEAD')
+        + ('+' if git('status', '--porcelain', 'bcm_pyg') else ''),
+        'cores': os.cpu_count(),
+        'threads': torch.get_num_threads(),
+        'cpu': _cpu(),
+        'torch': torch.__version__,
+        'date': datetime.date.today().isoformat(),
+    }
+
+
+def _cpu() -> str:
+    for line in Path('/proc/cpuinfo').read_text().splitlines():
+        if line.startswith('model name'):
+            return line.split(':', 1)[1].strip()
+    return platform.processor()
+
+
+def trained_map(
+    name: str, data: Data, config: FitConfig, seed: int, paper: bool = False
+) -> tuple[BCM, dict[str, Any]]:
+    """A trained map from the cache that all benchmarks share, or a new one.
+
+    Returns the map and how its training went (wall seconds, steps, rate).
+    """
+    folder = CACHE / name
+    if (folder / 'config.json').exists():
+        model = BCM.load(folder, data)
+        return model, model.record['benchmark']
+    seed_everything(seed)
+    model = BCM.paper(data) if paper else BCM.from_data(data)
+    began = time.perf_counter()
+    history = fit(model, data, config, progress=True)
+    record = {
+        'train_seconds': round(time.perf_counter() - began, 1),
+        'steps': history.steps,
+        'rows_per_second': round(history.rows_per_second),
+        'curve': [
+            [round(seconds, 1), round(gap, 3)]
+            for seconds, gap in zip(history.seconds, history.gap, strict=True)
+        ],
+    }
+    model.record['benchmark'] = record
+    model.save(folder)
+    return model, record

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from helpers import random_graph
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg import BCMError, planning_graph
+from bcm_pyg.nn import GNNEncoder, check_encoder
+
+
+class Weighted(torch.nn.Module):
+    """Remembers the weights it was called with."""
+
+    supports_edge_weight = True
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor
+    ) -> Tensor:
+        self.seen = edge_weight
+        return x.new_zeros(x.size(0), 3)
+
+
+class Unweighted(torch.nn.Module):
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        return x.new_zeros(x.size(0), 3).index_add(
+            0, edge_index[1], x[edge_index[0], :3]
+        )
+
+
+def test_gnn(grid: Data) -> None:
+    encoder = GNNEncoder.from_data(grid)
+    assert str(encoder) == (
+        'GNNEncoder(\n  (gnn): GCN(26, 64, num_layers=2)\n)'
+    )
+    assert encoder.in_channels == 2 * (1 + 2 * 6) == 26
+    assert encoder.out_channels == 26 + 64
+    assert not encoder.per_node
+    assert encoder(grid).shape == (100, 90)
+
+
+def test_parameters_do_not_grow_with_the_graph(
+    grid: Data, diamond: Data
+) -> None:
+    shapes = [
+        [p.shape for p in GNNEncoder.from_data(data).parameters()]
+        for data in (grid, diamond)
+    ]
+    assert shapes[0] == shapes[1] != []
+
+
+def test_features_against_a_loop(diamond: Data) -> None:
+    encoder = GNNEncoder.from_data(diamond, frequencies=3)
+    out = encoder.features(diamond)
+    assert out.shape == (5, 2 + 6 + 6)
+    for node in range(5):
+        place = [
+            2 * (x - low) / (high - low) - 1
+            for x, (low, high) in zip(
+                diamond.pos[node].tolist(), encoder.bounds, strict=True
+            )
+        ]
+        angles = [math.pi / 2 * p * 2**f for p in place for f in range(3)]
+        expected = [
+            *place,
+            *(math.sin(angle) for angle in angles),
+            *(math.cos(angle) for angle in angles),
+        ]
+        assert out[node].tolist() == pytest.approx(expected, abs=1e-5)
+
+
+def test_features_where_all_nodes_share_a_coordinate() -> None:
+    data = Data(pos=torch.tensor([[0.0, 3.0], [1.0, 3.0]]))
+    encoder = GNNEncoder([(0.0, 1.0), (3.0, 3.0)], frequencies=1)
+    torch.testing.assert_close(
+        encoder.features(data),
+        torch.tensor(
+            [
+                [-1.0, -1.0, -1.0, -1.0, 0.0, 0.0],
+                [1.0, -1.0, 1.0, -1.0, 0.0, 0.0],
+            ]
+        ),
+    )
+
+
+def test_costs_become_weights(diamond: Data) -> None:
+    gnn = Weighted()
+    encoder = GNNEncoder.from_data(diamond, hidden_channels=3, gnn=gnn)
+    assert encoder.mean_cost == pytest.approx(17 / 5)
+    encoder(diamond)
+    expected = [1 / (1 + c / (17 / 5)) for c in diamond.edge_cost.tolist()]
+    assert gnn.seen.tolist() == pytest.approx(expected)
+    assert gnn.seen.tolist()[3] == 1  # the free edge
+
+
+def test_zero_costs(diamond: Data) -> None:
+    diamond.edge_cost = torch.zeros(5)
+    gnn = Weighted()
+    encoder = GNNEncoder.from_data(diamond, hidden_channels=3, gnn=gnn)
+    assert encoder.mean_cost == 1
+    encoder(diamond)
+    assert gnn.seen.tolist() == [1.0] * 5
+    check_encoder(GNNEncoder.from_data(diamond), diamond)
+
+
+def test_one_layer_against_a_loop(diamond: Data) -> None:
+    encoder = GNNEncoder.from_data(diamond, hidden_channels=4, num_layers=1)
+    conv = encoder.gnn.convs[0]
+    x = encoder.features(diamond)
+    weights = (1 / (1 + diamond.edge_cost / encoder.mean_cost)).tolist()
+    edges = [
+        (tail, head, weight)
+        for (tail, head), weight in zip(
+            diamond.edge_index.T.tolist(), weights, strict=True
+        )
+    ]
+    edges += [(node, node, 1.0) for node in range(5)]
+    degree = [sum(w for _, h, w in edges if h == n) for n in range(5)]
+    rows = []
+    for node in range(5):
+        heard = torch.zeros(x.size(1))
+        for tail, head, weight in edges:
+            if head == node:
+                heard += (
+                    weight / math.sqrt(degree[tail] * degree[head]) * x[tail]
+                )
+        rows.append(conv.lin.weight @ heard + conv.bias)
+    expected = torch.cat([x, torch.stack(rows)], dim=1)
+    torch.testing.assert_close(encoder(diamond), expected)
+
+
+@pytest.mark.parametrize('name', ['GCN', 'GraphSAGE', 'GAT'])
+def test_named_models(diamond: Data, name: str) -> None:
+    encoder = GNNEncoder.from_data(diamond, hidden_channels=8, gnn=name)
+    assert type(encoder.gnn).__name__ == name
+    assert encoder.config()['gnn'] == name
+    assert encoder(diamond).shape == (5, 34)
+    check_encoder(encoder, diamond)
+
+    changed = diamond.clone()
+    changed.edge_cost = diamond.edge_cost + torch.arange(5.0)
+    hears_costs = not torch.equal(encoder(diamond), encoder(changed))
+    assert hears_costs == (name == 'GCN')
+
+
+def test_own_module(diamond: Data) -> None:
+    encoder = GNNEncoder.from_data(diamond, hidden_channels=3, gnn=Unweighted())
+    out = encoder(diamond)
+    assert out[4, -3:].tolist() == [0.0, 0.0, 0.0]
+    assert torch.equal(out[1, -3:], encoder.features(diamond)[0, :3])
+    check_encoder(encoder, diamond)
+    with pytest.raises(BCMError, match='subclass NodeEncoder and register it'):
+        encoder.config()
+
+
+@pytest.mark.parametrize('num_axes', [1, 3])
+def test_any_number_of_axes(num_axes: int) -> None:
+    data = planning_graph(random_graph(20, 60, seed=3, axes=num_axes))
+    encoder = GNNEncoder.from_data(data)
+    assert encoder.out_channels == 13 * num_axes + 64
+    check_encoder(encoder, data)
+
+
+def test_reset_parameters(diamond: Data) -> None:
+    encoder = GNNEncoder.from_data(diamond)
+    before = encoder(diamond)
+    encoder.reset_parameters()
+    assert not torch.equal(encoder(diamond), before)
+    own = GNNEncoder.from_data(diamond, hidden_channels=3, gnn=Unweighted())
+    before = own(diamond)
+    own.reset_parameters()  # it has none, nor a method of that name
+    assert torch.equal(own(diamond), before)
+
+
+def test_config_rebuilds() -> None:
+    encoder = GNNEncoder([(0, 1)], 2.5, 8, 3, 4, 'GraphSAGE')
+    assert encoder.config() == {
+        'bounds': [[0.0, 1.0]],
+        'mean_cost': 2.5,
+        'hidden_channels': 8,
+        'num_layers': 3,
+        'frequencies': 4,
+        'gnn': 'GraphSAGE',
+    }
+    assert str(GNNEncoder.from_config(encoder.config())) == str(encoder)
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        ({'bounds': []}, 'at least one axis'),
+        ({'bounds': [(0, float('nan'))]}, 'finite and ascending'),
+        ({'mean_cost': 0.0}, r'mean_cost must be positive.*\(got 0.0\)'),
+        ({'mean_cost': float('inf')}, 'mean_cost'),
+        ({'num_layers': 0}, r'num_layers must lie in \[1, 1000\]'),
+        ({'num_layers': 10**9}, 'num_layers'),
+        ({'hidden_channels': 0}, 'hidden_channels'),
+        ({'frequencies': -1}, 'frequencies'),
+        ({'gnn': 'MLP'}, "such as 'GCN'.*got 'MLP'"),
+        ({'gnn': 'NoSuchModel'}, "got 'NoSuchModel'"),
+        ({'gnn': 'PNA'}, 'PNA needs more than channels and layers'),
+        ({'gnn': 3}, r'torch.nn.Module \(got int\)'),
+    ],
+)
+def test_gnn_errors(arguments: dict, message: str) -> None:
+    with pytest.raises(BCMError, match=message):
+        GNNEncoder(**{'bounds': [(0, 1)], **arguments})
+
+
+def test_gnn_refuses_raw_positions(diamond: Data) -> None:
+    encoder = GNNEncoder.from_data(diamond)
+    raw = diamond.clone()
+    raw.pos = diamond.pos.double()
+    with pytest.raises(BCMError, match=r'pass planning_graph\(data\)'):
+        encoder(raw)

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from helpers import random_graph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Data
+
+from bcm_pyg import BCMError, planning_graph
+from bcm_pyg.nn import InteractionEncoder, check_encoder
+from bcm_pyg.nn.encoders.rows import select_rows
+
+
+def test_interaction_on_a_grid(grid: Data) -> None:
+    encoder = InteractionEncoder.from_data(grid)
+    assert str(encoder) == 'InteractionEncoder(codes=[10, 10], channels=64)'
+    assert encoder.out_channels == 192
+    assert encoder.per_node
+    out = encoder(grid)
+    assert out.shape == (100, 192)
+    row_table, column_table = encoder.tables
+    for node in range(100):
+        r, c = row_table[node // 10], column_table[node % 10]
+        assert torch.equal(out[node], torch.cat([r, c, r * c]))
+
+
+def test_exact_numbers() -> None:
+    encoder = InteractionEncoder([2, 3], channels=2)
+    with torch.no_grad():
+        encoder.tables[0].copy_(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        encoder.tables[1].copy_(
+            torch.tensor([[5.0, 6.0], [7.0, 8.0], [9.0, 10.0]])
+        )
+    data = Data(coord=torch.tensor([[0, 0], [1, 2]]))
+    assert encoder(data).tolist() == [
+        [1.0, 2.0, 5.0, 6.0, 5.0, 12.0],
+        [3.0, 4.0, 9.0, 10.0, 27.0, 40.0],
+    ]
+
+
+def test_one_axis_has_no_product() -> None:
+    encoder = InteractionEncoder([4], channels=3)
+    assert encoder.out_channels == 3
+    data = Data(coord=torch.tensor([[2], [0]]))
+    assert torch.equal(encoder(data), encoder.tables[0][[2, 0]])
+
+
+def test_three_axes_have_one_product() -> None:
+    encoder = InteractionEncoder([4, 5, 6], channels=2)
+    assert encoder.out_channels == 8
+    out = encoder(Data(coord=torch.tensor([[3, 1, 5], [0, 4, 2]])))
+    for node, (x, y, z) in enumerate([(3, 1, 5), (0, 4, 2)]):
+        a, b, c = (
+            table[code].tolist()
+            for table, code in zip(encoder.tables, (x, y, z), strict=True)
+        )
+        product = [a[0] * b[0] * c[0], a[1] * b[1] * c[1]]
+        assert out[node].tolist() == pytest.approx(a + b + c + product)
+
+
+def test_float_coordinates_exact_at_bins() -> None:
+    encoder = InteractionEncoder([5, 5], 3, bounds=[(0, 4), (0, 8)])
+    assert str(encoder) == 'InteractionEncoder(bins=[5, 5], channels=3)'
+    pos = torch.tensor([[b * 1.0, (4 - b) * 2.0] for b in range(5)])
+    r, c = encoder.tables[0], encoder.tables[1].flip(0)
+    expected = torch.cat([r, c, r * c], dim=1)
+    torch.testing.assert_close(encoder(Data(pos=pos)), expected)
+
+
+def test_float_coordinates_interpolate_and_clamp() -> None:
+    encoder = InteractionEncoder([3], 2, bounds=[(0, 2)])
+    with torch.no_grad():
+        encoder.tables[0].copy_(
+            torch.tensor([[0.0, 0.0], [1.0, 10.0], [3.0, 0.0]])
+        )
+    pos = torch.tensor([[0.5], [1.25], [-7.0], [99.0]])
+    assert encoder(Data(pos=pos)).tolist() == [
+        [0.5, 5.0],
+        [1.5, 7.5],
+        [0.0, 0.0],
+        [3.0, 0.0],
+    ]
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.floats(-1, 5, width=32), st.floats(2**-10, 0.25, width=32))
+def test_float_coordinates_are_continuous(x: float, step: float) -> None:
+    encoder = InteractionEncoder([9], 4, bounds=[(0, 4)])
+    out = encoder(Data(pos=torch.tensor([[x], [x + step]])))
+    slope = float(encoder.tables[0].detach().diff(dim=0).abs().max()) * 8 / 4
+    jump = (out[1] - out[0]).detach().abs().max()
+    assert float(jump) <= slope * step + 1e-4
+
+
+def test_degenerate_axis() -> None:
+    data = planning_graph(
+        Data(
+            pos=torch.tensor([[0.5, 7.25], [1.0, 7.25], [2.5, 7.25]]),
+            edge_index=torch.tensor([[0, 1], [1, 2]]),
+            edge_cost=torch.ones(2),
+        )
+    )
+    encoder = InteractionEncoder.from_data(data)
+    out = encoder(data)
+    assert torch.isfinite(out).all()
+    assert torch.equal(out[0, 64:128], out[2, 64:128])
+    assert not torch.equal(out[0, :64], out[2, :64])
+
+
+@pytest.mark.parametrize('num_axes', [1, 2, 3])
+def test_any_number_of_axes(num_axes: int) -> None:
+    data = planning_graph(random_graph(30, 90, seed=3, axes=num_axes))
+    encoder = InteractionEncoder.from_data(data, channels=5, bins=7)
+    assert encoder.axes.sizes == (7,) * num_axes
+    assert encoder.out_channels == {1: 5, 2: 15, 3: 20}[num_axes]
+    check_encoder(encoder, data)
+
+
+def test_rows_agree_with_all(grid: Data) -> None:
+    encoder = InteractionEncoder.from_data(grid)
+    nodes = torch.tensor([99, 3, 3, 50])
+    some = encoder(select_rows(grid, nodes))
+    assert torch.equal(some, encoder(grid)[nodes])
+
+
+def test_smooth_and_random_starts() -> None:
+    smooth = InteractionEncoder([40, 40])
+    table = smooth.tables[0].detach()
+    assert float(table.abs().max()) <= 1
+    near = (table[1:] - table[:-1]).norm(dim=1).mean()
+    far = (table[20:] - table[:-20]).norm(dim=1).mean()
+    assert near < 0.7 * far
+
+    random = InteractionEncoder([40, 40], init='random')
+    table = random.tables[0].detach()
+    assert float(table.abs().max()) <= 1 / math.sqrt(40)
+    near = (table[1:] - table[:-1]).norm(dim=1).mean()
+    far = (table[20:] - table[:-20]).norm(dim=1).mean()
+    assert near > 0.9 * far
+
+
+@pytest.mark.parametrize('init', ['smooth', 'random'])
+def test_reset_parameters(init: str) -> None:
+    encoder = InteractionEncoder([6, 7], 4, init=init)
+    before = [table.detach().clone() for table in encoder.tables]
+    torch.manual_seed(1)
+    encoder.reset_parameters()
+    first = [table.detach().clone() for table in encoder.tables]
+    assert not any(map(torch.equal, before, first))
+    torch.manual_seed(1)
+    encoder.reset_parameters()
+    assert all(map(torch.equal, first, encoder.tables))
+
+
+def test_config_rebuilds() -> None:
+    encoder = InteractionEncoder([4, 5], 3, [(0, 1), (-2, 2)], 'random')
+    assert encoder.config() == {
+        'axis_sizes': [4, 5],
+        'bounds': [[0.0, 1.0], [-2.0, 2.0]],
+        'channels': 3,
+        'init': 'random',
+    }
+    twin = InteractionEncoder.from_config(encoder.config())
+    assert twin.config() == encoder.config()
+    assert str(twin) == str(encoder)
+
+
+def test_interaction_errors() -> None:
+    with pytest.raises(BCMError, match=r"smooth.*\(got 'zero'\)"):
+        InteractionEncoder([4, 4], init='zero')
+    with pytest.raises(BCMError, match=r'channels must be positive \(got 0\)'):
+        InteractionEncoder([4, 4], channels=0)

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from helpers import ALL_ENCODERS
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, BCMError
+from bcm_pyg.nn import (
+    GNNEncoder,
+    InteractionEncoder,
+    KHotEncoder,
+    NodeEncoder,
+    OneHotEncoder,
+    encoder_resolver,
+    register_encoder,
+)
+from bcm_pyg.nn.encoders import encoder_name, resolver
+
+
+class Mine(NodeEncoder):
+    out_channels = 2
+
+    def forward(self, data: Data) -> Tensor:
+        return data.pos
+
+
+@pytest.fixture(autouse=True)
+def _own_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Names that a test registers are forgotten after it."""
+    monkeypatch.setattr(resolver, '_ENCODERS', dict(resolver._ENCODERS))
+    yield
+
+
+def test_all_encoders_are_listed() -> None:
+    assert list(resolver._ENCODERS) == ALL_ENCODERS
+
+
+@pytest.mark.parametrize(
+    ('name', 'kind'),
+    [
+        ('interaction', InteractionEncoder),
+        ('one_hot', OneHotEncoder),
+        ('k_hot', KHotEncoder),
+        ('gnn', GNNEncoder),
+    ],
+)
+def test_resolver(grid: Data, name: str, kind: type) -> None:
+    encoder = encoder_resolver(name, grid)
+    assert type(encoder) is kind
+    assert encoder_name(encoder) == name
+
+
+def test_resolver_passes_arguments_on(grid: Data) -> None:
+    encoder = encoder_resolver('interaction', grid, channels=7, init='random')
+    assert isinstance(encoder, InteractionEncoder)
+    assert (encoder.channels, encoder.init) == (7, 'random')
+
+
+def test_register_encoder(diamond: Data) -> None:
+    assert register_encoder('mine')(Mine) is Mine
+    assert encoder_name(Mine()) == 'mine'
+    model = BCM.from_data(diamond, 'mine')
+    assert type(model.encoder) is Mine
+    assert torch.equal(model.encode(diamond), diamond.pos)
+
+
+def test_registering_the_same_class_again_replaces_it(diamond: Data) -> None:
+    register_encoder('mine')(Mine)
+    reloaded = type('Mine', (Mine,), {'__module__': Mine.__module__})
+    register_encoder('mine')(reloaded)
+    assert type(encoder_resolver('mine', diamond)) is reloaded
+
+
+def test_a_subclass_has_no_name_of_its_own(grid: Data) -> None:
+    class Wider(KHotEncoder):
+        pass
+
+    with pytest.raises(BCMError, match='Wider has no name.*register_encoder'):
+        encoder_name(Wider.from_data(grid))
+
+
+def test_resolver_errors(grid: Data) -> None:
+    with pytest.raises(BCMError, match="unknown encoder 'two_hot'.*'k_hot'"):
+        encoder_resolver('two_hot', grid)
+    with pytest.raises(BCMError, match='unknown encoder 3'):
+        encoder_resolver(3, grid)  # type: ignore[arg-type]
+    with pytest.raises(BCMError, match="'k_hot' is taken by KHotEncoder"):
+        register_encoder('k_hot')(Mine)
+    with pytest.raises(BCMError, match='is no subclass of NodeEncoder'):
+        register_encoder('linear')(torch.nn.Linear)
+    with pytest.raises(BCMError, match='is no subclass of NodeEncoder'):
+        register_encoder('object')(Mine())

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from bcm_pyg import BCMError
+from bcm_pyg.nn import Transition
+
+
+def test_transition() -> None:
+    transition = Transition(4, 8, 6)
+    assert str(transition) == 'Transition(4, 8, 8, 6)'
+    assert str(Transition(192)) == 'Transition(192, 256, 256, 256)'
+    sizes = {name: tuple(p.shape) for name, p in transition.named_parameters()}
+    assert sizes == {
+        'lin1.weight': (8, 4),
+        'lin1.bias': (8,),
+        'lin2.weight': (8, 8),
+        'lin2.bias': (8,),
+        'lin3.weight': (6, 8),
+        'lin3.bias': (6,),
+    }
+    assert transition(torch.randn(3, 2, 4)).shape == (3, 2, 6)
+
+
+def test_exact_numbers() -> None:
+    transition = Transition(2, 2, 1)
+    with torch.no_grad():
+        transition.lin1.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, -1.0]]))
+        transition.lin1.bias.copy_(torch.tensor([1.0, 0.0]))
+        transition.lin2.weight.copy_(torch.tensor([[2.0, 1.0], [-1.0, 1.0]]))
+        transition.lin2.bias.copy_(torch.tensor([0.0, 3.0]))
+        transition.lin3.weight.copy_(torch.tensor([[1.0, 10.0]]))
+        transition.lin3.bias.copy_(torch.tensor([0.5]))
+    # (3, 5) -> (4, -5) -> (4, 0) -> (8, -1) -> (8, 0) -> 8.5
+    # (0, -1) -> (1, 1) -> (1, 1) -> (3, 3) -> (3, 3) -> 33.5
+    out = transition(torch.tensor([[3.0, 5.0], [0.0, -1.0]]))
+    assert out.tolist() == [[8.5], [33.5]]
+
+
+def test_tail_of_hidden_rows_is_forward_of_embeddings() -> None:
+    transition = Transition(4, 8, 6)
+    o = torch.randn(5, 4)
+    hidden = o @ transition.lin1.weight.T
+    for i in range(5):
+        for j in range(5):
+            torch.testing.assert_close(
+                transition.tail(hidden[j] - hidden[i]),
+                transition(o[j] - o[i]),
+            )
+
+
+def test_reset_parameters() -> None:
+    transition = Transition(4, 8, 6)
+    before = {k: v.clone() for k, v in transition.state_dict().items()}
+    transition.reset_parameters()
+    for key, value in transition.state_dict().items():
+        assert not torch.equal(value, before[key]), key
+
+
+def test_config_rebuilds() -> None:
+    transition = Transition(4, 8, 6)
+    assert transition.config() == {
+        'in_channels': 4,
+        'hidden_channels': 8,
+        'out_channels': 6,
+    }
+    assert str(Transition(**transition.config())) == str(transition)
+
+
+@pytest.mark.parametrize('sizes', [(0, 8, 6), (4, 0, 6), (4, 8, -1)])
+def test_transition_errors(sizes: tuple[int, int, int]) -> None:
+    numbers = ', '.join(map(str, sizes))
+    with pytest.raises(BCMError, match=rf'positive \(got {numbers}\)'):
+        Transition(*sizes)

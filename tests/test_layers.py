@@ -1,0 +1,135 @@
+"""Imports point down only, and examples use nothing private."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / 'bcm_pyg'
+
+#: Lowest first. What shares a line may not import each other.
+LAYERS = [
+    ('errors', 'typing'),
+    ('utils',),
+    ('graph',),
+    ('datasets', 'nn'),
+    ('planning',),
+    ('baselines',),
+    ('metrics',),
+    ('training',),
+    ('plotting',),
+]
+HEIGHT = {name: level for level, names in enumerate(LAYERS) for name in names}
+MODULES = sorted(
+    path for path in PACKAGE.rglob('*.py') if path != PACKAGE / '__init__.py'
+)
+SCRIPTS = sorted(
+    path
+    for folder in ('examples', 'benchmarks')
+    for path in (ROOT / folder).rglob('*.py')
+)
+
+
+def imports(source: str, package: list[str]) -> Iterator[str]:
+    """Full dotted names of all that is imported, also inside functions."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = package[: len(package) + 1 - node.level]
+            base = parts if node.level > 0 else []
+            module = [*base, *(node.module or '').split('.')]
+            for alias in node.names:
+                yield '.'.join(part for part in (*module, alias.name) if part)
+
+
+def upward(source: str, package: list[str], layer: str) -> list[str]:
+    """The imports of the package that do not point down."""
+    bad = []
+    for name in imports(source, package):
+        top, *rest = name.split('.')
+        if top != 'bcm_pyg' or rest[:1] == [layer]:
+            continue
+        # `import bcm_pyg` and names of the root reach everything.
+        if not rest or HEIGHT.get(rest[0], len(LAYERS)) >= HEIGHT[layer]:
+            bad.append(name)
+    return bad
+
+
+def private(source: str) -> list[str]:
+    """Imports with a leading underscore anywhere."""
+    return [
+        name
+        for name in imports(source, [])
+        if any(part.startswith('_') for part in name.split('.'))
+        and not name.startswith('__future__.')
+    ]
+
+
+@pytest.mark.parametrize(
+    'path', MODULES, ids=lambda path: str(path.relative_to(PACKAGE))
+)
+def test_imports_point_down(path):
+    parts = path.relative_to(ROOT).with_suffix('').parts
+    layer = parts[1]
+    assert layer in HEIGHT, f'give bcm_pyg.{layer} its place in LAYERS'
+    assert upward(path.read_text(), list(parts[:-1]), layer) == []
+
+
+def test_all_layers_are_walked():
+    tops = {path.relative_to(PACKAGE).parts[0] for path in MODULES}
+    assert {top.removesuffix('.py') for top in tops} == set(HEIGHT)
+
+
+@pytest.mark.parametrize(
+    ('source', 'bad'),
+    [
+        ('from bcm_pyg.utils import scatter_min', []),
+        ('from bcm_pyg.nn.encoders import NodeEncoder', []),
+        ('from .encoders.base import NodeEncoder', []),
+        ('from ..graph import planning_graph', []),
+        ('from bcm_pyg import errors', []),
+        ('import torch, bcm_pyg.typing', []),
+        ('import bcm_pyg', ['bcm_pyg']),
+        ('from bcm_pyg import fit', ['bcm_pyg.fit']),
+        ('from bcm_pyg.planning import Plan', ['bcm_pyg.planning.Plan']),
+        ('import bcm_pyg.metrics as m', ['bcm_pyg.metrics']),
+        ('from ..training.fit import fit', ['bcm_pyg.training.fit.fit']),
+        ('from .. import baselines', ['bcm_pyg.baselines']),
+        ('from bcm_pyg.datasets import x', ['bcm_pyg.datasets.x']),
+        ('def f():\n    from bcm_pyg import BCM', ['bcm_pyg.BCM']),
+    ],
+)
+def test_the_walk_sees_upward_arrows(source, bad):
+    """As if written in bcm_pyg/nn/bcm.py."""
+    assert upward(source, ['bcm_pyg', 'nn'], 'nn') == bad
+
+
+def test_there_are_examples():
+    assert any(path.parent.name == 'examples' for path in SCRIPTS)
+
+
+@pytest.mark.parametrize(
+    'path', SCRIPTS, ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_examples_and_benchmarks_import_nothing_private(path):
+    assert private(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ('source', 'bad'),
+    [
+        ('from __future__ import annotations', []),
+        ('from bcm_pyg.utils import scatter_min', []),
+        ('import bcm_pyg.utils._scatter', ['bcm_pyg.utils._scatter']),
+        (
+            'from bcm_pyg.utils._ids import as_ids',
+            ['bcm_pyg.utils._ids.as_ids'],
+        ),
+        ('from bcm_pyg.graph import _validate', ['bcm_pyg.graph._validate']),
+    ],
+)
+def test_the_walk_sees_private_names(source, bad):
+    assert private(source) == bad

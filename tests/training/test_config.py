@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError, asdict, fields
+
+import pytest
+
+from bcm_pyg import BCMError, FitConfig
+
+NAN, INFINITE = float('nan'), float('inf')
+MAY_BE_0 = ['steps', 'validation_queries', 'validations', 'seed']
+COUNTS = [
+    field.name
+    for field in fields(FitConfig)
+    if field.type in ('int', 'int | None') and field.name not in MAY_BE_0
+]
+
+
+def test_a_budget_is_always_set() -> None:
+    assert FitConfig().time_budget is not None
+    assert FitConfig(steps=3).time_budget is None
+    assert FitConfig(time_budget=2).steps is None
+    both = FitConfig(steps=3, time_budget=2.5)
+    assert (both.steps, both.time_budget) == (3, 2.5)
+    assert FitConfig(steps=0).steps == 0
+    assert FitConfig(time_budget=0).time_budget == 0
+
+
+def test_config_is_frozen_and_named() -> None:
+    config = FitConfig(steps=3)
+    with pytest.raises(FrozenInstanceError):
+        config.steps = 4  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        FitConfig(300)  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        FitConfig(epochs=3)  # type: ignore[call-arg]
+
+
+def test_every_field_is_documented() -> None:
+    for field in fields(FitConfig):
+        assert f'{field.name}:' in FitConfig.__doc__
+
+
+def test_config_is_json() -> None:
+    config = FitConfig(steps=3, seed=7)
+    assert FitConfig(**json.loads(json.dumps(asdict(config)))) == config
+
+
+def test_paper() -> None:
+    config = FitConfig.paper(steps=5)
+    assert config.targets == 'paper'
+    assert config.ranking == 0
+    assert config.optimizer == 'adam'
+    assert config.steps == 5
+    assert FitConfig.paper(lr=0.5, optimizer='soap', seed=3) == FitConfig.paper(
+        seed=3, optimizer='soap', lr=0.5
+    )
+    assert FitConfig.paper(ranking=0.25).ranking == 0.25
+    with pytest.raises(BCMError, match='lr'):
+        FitConfig.paper(lr=-1)
+
+
+@pytest.mark.parametrize('targets', ['sweeps', 'paper', 'exact'])
+def test_targets(targets: str) -> None:
+    assert FitConfig(targets=targets).targets == targets
+
+
+@pytest.mark.parametrize('name', ['targets', 'optimizer'])
+@pytest.mark.parametrize('value', ['bellman', '', None, 3, ['exact']])
+def test_bad_choices(name: str, value: object) -> None:
+    with pytest.raises(BCMError, match=f'{name} must be one of'):
+        FitConfig(**{name: value})
+
+
+@pytest.mark.parametrize('name', COUNTS)
+@pytest.mark.parametrize('value', [0, -1, 1.5, 2.0, '3', True])
+def test_bad_counts(name: str, value: object) -> None:
+    with pytest.raises(BCMError, match=f'^{name} must be'):
+        FitConfig(**{name: value})
+    assert getattr(FitConfig(**{name: 1}), name) == 1
+
+
+@pytest.mark.parametrize('name', MAY_BE_0)
+@pytest.mark.parametrize('value', [-1, 1.5, '3', False])
+def test_bad_counts_that_may_be_0(name: str, value: object) -> None:
+    with pytest.raises(BCMError, match=f'^{name} must be'):
+        FitConfig(**{name: value})
+    assert getattr(FitConfig(**{name: 0}), name) == 0
+
+
+@pytest.mark.parametrize('name', ['time_budget', 'lr', 'ranking'])
+@pytest.mark.parametrize('value', [-0.1, NAN, INFINITE, '3', True])
+def test_bad_numbers(name: str, value: object) -> None:
+    with pytest.raises(BCMError, match=f'^{name} must be'):
+        FitConfig(**{name: value})
+    assert getattr(FitConfig(**{name: 0.5}), name) == 0.5
+
+
+@pytest.mark.parametrize('value', [0, -1.0, NAN, INFINITE, None])
+def test_bad_temperature(value: object) -> None:
+    with pytest.raises(BCMError, match='ranking_temperature'):
+        FitConfig(ranking_temperature=value)

@@ -1,0 +1,443 @@
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from helpers import ALL_ENCODERS, random_graph
+from torch_geometric.data import Data
+
+from bcm_pyg import (
+    BCM,
+    BCMError,
+    FitConfig,
+    Planner,
+    evaluate,
+    fit,
+    planning_graph,
+)
+from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.graph import fingerprint
+from bcm_pyg.nn import Transition, encoder_resolver
+from bcm_pyg.training import targets
+
+TERMINALS = ['calibrated', 'paper']
+KINDS = ['sweeps', 'paper', 'exact']
+NAN = float('nan')
+
+
+def tiny(**kwargs: Any) -> FitConfig:
+    """A configuration whose steps take a few milliseconds."""
+    chosen = {
+        'sources': 8,
+        'goals': 4,
+        'pool': 8,
+        'renew': 4,
+        'renew_every': 2,
+        'validation_queries': 4,
+        'validations': 1,
+    }
+    return FitConfig(**{**chosen, **kwargs})
+
+
+def small_map(
+    data: Data, encoder: str = 'interaction', terminal: str = 'calibrated'
+) -> BCM:
+    data = planning_graph(data)
+    module = encoder_resolver(encoder, data)
+    transition = Transition(module.out_channels, 32, 32)
+    scale = float(data.edge_cost.mean())
+    return BCM(module, transition, terminal, cost_scale=scale)
+
+
+def weights(model: BCM) -> dict[str, list[Any]]:
+    return {name: value.tolist() for name, value in model.state_dict().items()}
+
+
+def is_finite(model: BCM) -> bool:
+    return all(bool(p.isfinite().all()) for p in model.parameters())
+
+
+@pytest.fixture
+def islands() -> Data:
+    """Two components, sinks, a source that nothing enters, lonely nodes."""
+    data = planning_graph(random_graph(24, 30, seed=3))
+    degree = torch.stack([ids.bincount(minlength=24) for ids in data.edge_index])
+    assert ((degree[0] == 0) & (degree[1] > 0)).any()
+    assert ((degree[0] > 0) & (degree[1] == 0)).any()
+    assert (degree.sum(0) == 0).any()
+    return data
+
+
+def test_learns_a_grid(grid: Data) -> None:
+    model = BCM.from_data(grid)
+    starts, goals = sample_queries(grid, 60, seed=5)
+    before = evaluate(Planner(model, grid), grid, starts, goals)
+    config = FitConfig(
+        targets='exact', steps=200, sources=32, goals=8, validations=3
+    )
+    history = fit(model, grid, config)
+    report = evaluate(Planner(model, grid), grid, starts, goals)
+    assert report.success_rate >= 0.9
+    assert report.wspl >= 0.7
+    assert report.wspl > before.wspl
+    assert history.loss[-1] < history.loss[0] / 4
+    assert history.success_rate[-1] >= 0.9
+
+
+@pytest.mark.parametrize('kind', ['sweeps', 'paper'])
+def test_the_loss_goes_down(kind: str) -> None:
+    data = weighted_grid('open', side=4, costs='mild', seed=0)
+    model = small_map(data)
+    config = tiny(
+        targets=kind, steps=150, sources=16, goals=8, validations=4, lr=3e-3
+    )
+    history = fit(model, data, config)
+    assert history.loss[-1] < history.loss[0] / 2
+
+
+@pytest.mark.parametrize('terminal', TERMINALS)
+@pytest.mark.parametrize('kind', KINDS)
+@pytest.mark.parametrize('encoder', ALL_ENCODERS)
+def test_any_graph(
+    islands: Data, encoder: str, kind: str, terminal: str
+) -> None:
+    model = small_map(islands, encoder, terminal)
+    before = weights(model)
+    history = fit(model, islands, tiny(targets=kind, steps=4))
+    assert history.steps == 4
+    assert all(math.isfinite(loss) for loss in history.loss)
+    assert is_finite(model)
+    assert weights(model) != before
+    plan = Planner(model, islands)(islands.edge_index[0], islands.edge_index[1])
+    assert len(plan) == islands.num_edges
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_a_graph_without_queries(kind: str) -> None:
+    # No two nodes reach each other, so there is nothing to validate on.
+    data = Data(
+        pos=torch.randn(6, 2),
+        edge_index=torch.tensor([[0, 0, 1, 2, 3], [1, 2, 3, 3, 4]]),
+        edge_cost=torch.tensor([1.0, 2.0, 3.0, 1.0, 1.0]),
+    )
+    model = small_map(data)
+    before = weights(model)
+    history = fit(model, data, tiny(targets=kind, steps=6))
+    assert history.steps == 6
+    assert all(math.isnan(gap) for gap in history.gap)
+    assert all(math.isnan(rate) for rate in history.success_rate)
+    assert all(math.isfinite(loss) for loss in history.loss)
+    assert weights(model) != before
+    assert model.record['validation_gap'] is None
+    json.dumps(model.record, allow_nan=False)
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_the_smallest_graph(kind: str) -> None:
+    data = Data(
+        pos=torch.randn(2, 1),
+        edge_index=torch.tensor([[0], [1]]),
+        edge_cost=torch.tensor([0.0]),
+    )
+    model = BCM.from_data(data)
+    history = fit(model, data, tiny(targets=kind, steps=3))
+    assert history.steps == 3
+    assert is_finite(model)
+    assert Planner(model, data)(0, 1).path(0) == [0, 1]
+
+
+@pytest.mark.parametrize('kind', KINDS)
+@pytest.mark.parametrize('axes', [1, 3])
+def test_other_coordinates(axes: int, kind: str) -> None:
+    data = random_graph(20, 80, seed=1, axes=axes)  # float64 positions
+    model = small_map(data)
+    history = fit(model, data, tiny(targets=kind, steps=4))
+    assert history.steps == 4
+    assert is_finite(model)
+    assert model.graph == fingerprint(planning_graph(data))
+
+
+def test_history_and_record(grid: Data) -> None:
+    called: list[tuple[int, dict[str, float]]] = []
+    model = small_map(grid)
+    assert model.graph is None
+    config = tiny(steps=20, validations=3)
+    history = fit(
+        model, grid, config, callback=lambda *args: called.append(args)
+    )
+    assert history.steps == history.step[-1] == 20
+    assert history.interrupted is False
+    assert history.rows_per_second > 0
+    entries = [
+        history.step,
+        history.seconds,
+        history.loss,
+        history.gap,
+        history.success_rate,
+    ]
+    assert {len(entry) for entry in entries} == {3 + 1}
+    assert history.step == sorted(set(history.step))
+    assert history.seconds == sorted(history.seconds)
+    assert all(0 <= rate <= 1 for rate in history.success_rate)
+    assert [step for step, _ in called] == history.step
+    assert [metrics['loss'] for _, metrics in called] == history.loss
+    for _, metrics in called:
+        assert set(metrics) == {'loss', 'gap', 'success_rate', 'seconds'}
+
+    assert model.graph == fingerprint(grid)
+    record = json.loads(json.dumps(model.record, allow_nan=False))
+    assert record['steps'] == 20
+    assert record['seconds'] == history.seconds[-1]
+    assert record['validation_success_rate'] == history.success_rate[-1]
+    assert FitConfig(**record['config']).sources == config.sources
+
+
+def test_without_validation(grid: Data) -> None:
+    model = small_map(grid)
+    config = tiny(steps=5, validation_queries=0, validations=0)
+    history = fit(model, grid, config)
+    assert history.step == [5]
+    assert math.isnan(history.gap[0])
+    assert math.isfinite(history.loss[0])
+
+
+def test_no_steps(grid: Data, capsys: pytest.CaptureFixture[str]) -> None:
+    model = small_map(grid)
+    before = weights(model)
+    history = fit(model, grid, tiny(steps=0), progress=True)
+    capsys.readouterr()
+    assert history.steps == 0
+    assert history.step == [0]
+    assert weights(model) == before
+    assert model.record['steps'] == 0
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_same_seed_same_map(grid: Data, kind: str) -> None:
+    start = small_map(grid).state_dict()
+
+    def train(seed: int) -> tuple[dict[str, list[Any]], list[float]]:
+        model = small_map(grid)
+        model.load_state_dict(start)
+        torch.manual_seed(seed + 100)  # must not matter
+        history = fit(model, grid, tiny(targets=kind, steps=5, seed=seed))
+        return weights(model), history.loss
+
+    assert train(1) == train(1)
+    assert train(1)[0] != train(2)[0]
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_the_global_generator_is_left_alone(islands: Data, kind: str) -> None:
+    for data in (islands, weighted_grid('open', side=4)):
+        model = small_map(data)
+        state = torch.get_rng_state()
+        fit(model, data, tiny(targets=kind, steps=3))
+        assert torch.equal(state, torch.get_rng_state())
+
+
+def test_time_budget(grid: Data) -> None:
+    model = small_map(grid)
+    began = time.perf_counter()
+    history = fit(model, grid, tiny(time_budget=0.5))
+    spent = time.perf_counter() - began
+    assert history.steps > 3
+    assert 0.5 <= history.seconds[-1] <= spent < 5  # on a busy machine
+    # A budget of steps that is spent first ends it.
+    history = fit(model, grid, tiny(time_budget=100, steps=3))
+    assert history.steps == 3
+    assert history.seconds[-1] < 50
+
+
+def test_training_goes_on(grid: Data) -> None:
+    model = small_map(grid)
+    fit(model, grid, tiny(steps=3))
+    before = weights(model)
+    fit(model, grid, tiny(steps=2))
+    assert weights(model) != before
+    assert model.record['steps'] == 2
+
+
+@pytest.mark.parametrize('training', [True, False])
+def test_mode_is_restored(grid: Data, training: bool) -> None:
+    model = small_map(grid).train(training)
+    fit(model, grid, tiny(steps=1))
+    assert model.training is training
+    torch.nn.init.constant_(model.transition.lin2.weight, NAN)
+    with pytest.raises(BCMError):
+        fit(model, grid, tiny(steps=1))
+    assert model.training is training
+
+
+def test_inputs_are_left_alone(islands: Data) -> None:
+    raw = random_graph(24, 30, seed=3)
+    before = raw.clone()
+    fit(small_map(raw), raw, tiny(steps=2))
+    assert raw.keys() == before.keys()
+    for key in before.keys():
+        assert torch.equal(raw[key], before[key])
+
+
+def test_bad_inputs(grid: Data) -> None:
+    with pytest.raises(BCMError, match='model must be a BCM'):
+        fit(torch.nn.Linear(2, 2), grid, tiny(steps=1))
+    with pytest.raises(BCMError, match='edge_index'):
+        fit(small_map(grid), Data(pos=grid.pos), tiny(steps=1))
+    frozen = small_map(grid).requires_grad_(False)
+    with pytest.raises(BCMError, match='no trainable parameters'):
+        fit(frozen, grid, tiny(steps=1))
+
+
+def test_frozen_parts_stay(grid: Data) -> None:
+    model = small_map(grid)
+    model.encoder.requires_grad_(False)
+    before = weights(model)
+    fit(model, grid, tiny(steps=3))
+    for name, value in weights(model).items():
+        same = name.startswith('encoder') or name == 'cost_scale'
+        assert (value == before[name]) is same
+
+
+@pytest.mark.parametrize('progress', [True, False])
+def test_progress(
+    grid: Data, progress: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fit(small_map(grid), grid, tiny(steps=20), progress=progress)
+    out, err = capsys.readouterr()
+    assert out == ''
+    assert ('20/20' in err and 'loss' in err) if progress else err == ''
+    fit(small_map(grid), grid, tiny(time_budget=0.2), progress=progress)
+    out, err = capsys.readouterr()
+    assert out == ''
+    assert (err != '') is progress
+
+
+def interrupt_blocks(
+    monkeypatch: pytest.MonkeyPatch, after: int
+) -> Iterator[int]:
+    """Ctrl-C comes when the block of some step is made."""
+    count = itertools.count()
+    original = targets.FreshTargets.block
+
+    def block(self: targets.FreshTargets, step: int) -> targets.Block:
+        if next(count) == after:
+            raise KeyboardInterrupt
+        return original(self, step)
+
+    monkeypatch.setattr(targets.FreshTargets, 'block', block)
+    return count
+
+
+@pytest.mark.parametrize('after', [0, 4])
+def test_interrupted_in_a_step(
+    grid: Data, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt_blocks(monkeypatch, after)
+    model = small_map(grid).eval()
+    history = fit(model, grid, tiny(targets='paper', steps=50))
+    assert history.interrupted is True
+    assert history.steps == history.step[-1] == after
+    assert not model.training
+    assert model.record['steps'] == after
+    assert model.graph == fingerprint(grid)
+    assert is_finite(model)
+    assert len(Planner(model, grid)([0], [5])) == 1
+
+
+@pytest.mark.parametrize('always', [False, True])
+def test_interrupted_by_the_callback(grid: Data, always: bool) -> None:
+    calls = []
+
+    def callback(step: int, metrics: dict[str, float]) -> None:
+        calls.append(step)
+        if always or len(calls) == 1:
+            raise KeyboardInterrupt
+
+    model = small_map(grid)
+    history = fit(
+        model, grid, tiny(steps=50, validations=9), callback=callback
+    )
+    assert history.interrupted is True
+    assert 0 < history.steps < 20
+    assert calls[0] == history.steps
+    assert model.record['steps'] == history.steps
+    assert is_finite(model)
+
+
+def test_an_error_of_the_callback_comes_out(grid: Data) -> None:
+    def callback(step: int, metrics: dict[str, float]) -> None:
+        raise RuntimeError('stop')
+
+    model = small_map(grid).eval()
+    with pytest.raises(RuntimeError, match='stop'):
+        fit(model, grid, tiny(steps=5), callback=callback)
+    assert not model.training
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_broken_weights(grid: Data, kind: str) -> None:
+    names = [name for name, _ in small_map(grid).named_parameters()]
+    for name in names:
+        model = small_map(grid)
+        with torch.no_grad():
+            model.get_parameter(name).view(-1)[0] = NAN
+        before = {n: p.detach().clone() for n, p in model.named_parameters()}
+        with pytest.raises(BCMError, match='not finite|nan'):
+            # Enough rows to meet the broken one.
+            fit(
+                model,
+                grid,
+                tiny(targets=kind, steps=5, sources=100, validations=0),
+            )
+        for other, value in model.named_parameters():
+            assert bool(value[before[other].isfinite()].isfinite().all()), other
+
+
+@pytest.mark.parametrize('optimizer', ['adam', 'soap'])
+@pytest.mark.parametrize('kind', KINDS)
+def test_a_rate_that_is_too_high(
+    grid: Data, kind: str, optimizer: str
+) -> None:
+    model = small_map(grid)
+    config = tiny(targets=kind, steps=50, lr=1e18, optimizer=optimizer)
+    with pytest.raises(BCMError, match='lower lr|not finite'):
+        fit(model, grid, config)
+    assert is_finite(model)
+
+
+def test_a_loss_that_is_not_finite(
+    grid: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = targets.FreshTargets.block
+
+    def block(self: targets.FreshTargets, step: int) -> targets.Block:
+        made = original(self, step)
+        if step < 3:
+            return made
+        # Finite, but its square is not.
+        return made._replace(next_value=made.next_value + 1e38)
+
+    monkeypatch.setattr(targets.FreshTargets, 'block', block)
+    model = small_map(grid)
+    states = []
+    config = tiny(
+        targets='paper',
+        steps=30,
+        validations=29,
+        ranking=0.0,
+        relative=False,
+    )
+    with pytest.raises(BCMError, match='step 3: the loss is inf'):
+        fit(
+            model,
+            grid,
+            config,
+            callback=lambda *_: states.append(weights(model)),
+        )
+    assert weights(model) == states[-1]  # those of the step before

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import networkx as nx
+import pytest
+import torch
+from helpers import random_graphs, to_nx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Data
+
+from bcm_pyg import BCMError, planning_graph
+from bcm_pyg.training.sampling import PairSampler
+from bcm_pyg.utils import Adjacency, Reachability
+
+
+def make_sampler(data: Data, seed: int = 0) -> PairSampler:
+    adjacency = Adjacency.from_data(data)
+    generator = torch.Generator().manual_seed(seed)
+    return PairSampler(adjacency, Reachability(adjacency), generator)
+
+
+def test_connected(grid: Data) -> None:
+    sampler = make_sampler(grid)
+    free = (~grid.blocked).nonzero().squeeze(1)
+    assert sampler.connected
+    assert sampler.num_goals == free.numel()
+    assert sampler.goals(1000).sort().values.tolist() == free.tolist()
+    sources = sampler.sources(None, 5000)
+    assert sources.numel() == 5000
+    assert sources.unique().tolist() == free.tolist()
+    share = sources.bincount()[free] * free.numel() / 5000
+    assert 0.3 < float(share.min()) and float(share.max()) < 2
+
+
+def test_directed(diamond: Data) -> None:
+    sampler = make_sampler(diamond)  # 0, 1, 2, 3 reach each other, 4 nothing
+    assert sampler.connected
+    assert sampler.num_goals == 4
+    assert 4 not in sampler.goals(99).tolist()
+    assert 4 not in sampler.sources(None, 99).tolist()
+
+
+@settings(deadline=None, max_examples=30)
+@given(graph=random_graphs(), seed=st.integers(0, 99))
+def test_what_is_drawn(graph: Data, seed: int) -> None:
+    data = planning_graph(graph)
+    sampler = make_sampler(data, seed)
+    tails, heads = (set(ids.tolist()) for ids in data.edge_index)
+    pool = sampler.goals(5)
+    assert pool.numel() == min(5, len(heads)) == pool.unique().numel()
+    assert set(pool.tolist()) <= heads
+    assert sampler.num_goals == len(heads)
+
+    position = sampler.block(pool, 3)
+    goals = pool[position].tolist()
+    assert 1 <= len(goals) <= 3
+    assert len(set(goals)) == len(goals)
+    nxg = to_nx(data)
+    part = nx.node_connected_component(nxg.to_undirected(), goals[0])
+    assert set(goals) <= part
+
+    reach = sampler.reachability.to_goals(pool[position])
+    sources = sampler.sources(None if sampler.connected else reach, 20)
+    assert sources.shape == (20,)
+    for source in sources.tolist():
+        assert source in tails
+        assert any(nx.has_path(nxg, source, goal) for goal in goals)
+    if sampler.connected:
+        assert all(nx.has_path(nxg, s, g) for s in tails for g in heads)
+
+
+def test_a_source_is_drawn_as_often_as_it_reaches_goals() -> None:
+    # 0 -> 1 -> 2: node 0 reaches both goals, node 1 itself and one more.
+    data = planning_graph(
+        Data(
+            pos=torch.randn(5, 2),
+            edge_index=torch.tensor([[0, 1, 3], [1, 2, 4]]),
+            edge_cost=torch.ones(3),
+        )
+    )
+    sampler = make_sampler(data)
+    assert not sampler.connected
+    reach = torch.zeros(5, 2, dtype=torch.bool)
+    reach[0] = True
+    reach[1, 1] = True
+    count = sampler.sources(reach, 6000).bincount(minlength=5)
+    assert count[[2, 3, 4]].tolist() == [0, 0, 0]
+    assert 1.8 < float(count[0] / count[1]) < 2.2
+
+
+def test_unreachable_goals(diamond: Data) -> None:
+    reach = torch.zeros(5, 3, dtype=torch.bool)
+    with pytest.raises(BCMError, match='no source reaches'):
+        make_sampler(diamond).sources(reach, 4)
+
+
+@pytest.mark.parametrize('name', ['grid', 'diamond'])
+def test_deterministic_by_generator(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    data = request.getfixturevalue(name)
+    state = torch.get_rng_state()
+
+    def draw(seed: int) -> list[list[int]]:
+        sampler = make_sampler(data, seed)
+        pool = sampler.goals(4)
+        reach = sampler.reachability.to_goals(pool)
+        drawn = [
+            pool,
+            sampler.block(pool, 3),
+            sampler.sources(None, 30),
+            sampler.sources(reach, 30),
+        ]
+        return [ids.tolist() for ids in drawn]
+
+    assert draw(3) == draw(3)
+    assert draw(3) != draw(4)
+    assert torch.equal(state, torch.get_rng_state())

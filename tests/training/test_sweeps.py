@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import networkx as nx
+import pytest
+import torch
+from helpers import out_edges, random_graphs, to_nx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg import planning_graph
+from bcm_pyg.training import sweeps
+from bcm_pyg.training.sweeps import Sweeper
+from bcm_pyg.utils import Adjacency
+
+INFINITE = float('inf')
+TERMINALS = ['calibrated', 'paper']
+
+
+def make_sweeper(data: Data, terminal: str) -> Sweeper:
+    return Sweeper(Adjacency.from_data(data), data.edge_cost, terminal)
+
+
+def slow_sweep(
+    data: Data,
+    value: list[list[float]],
+    goals: list[int],
+    terminal: str,
+    times: int,
+    keep: bool,
+) -> list[list[float]]:
+    """The backup, node by node."""
+    ways, cost = out_edges(data), data.edge_cost.tolist()
+
+    def pin(node: int, goal: int, number: float) -> float:
+        before = any(head == goal for _, head in ways[node])
+        last = terminal == 'paper' and before
+        return 0.0 if node == goal or last else number
+
+    nodes = range(data.num_nodes)
+    value = [
+        [pin(node, goal, value[node][k]) for k, goal in enumerate(goals)]
+        for node in nodes
+    ]
+    for _ in range(times):
+        swept = []
+        for node in nodes:
+            line = []
+            for k, goal in enumerate(goals):
+                backup = [cost[edge] + value[head][k] for edge, head in ways[node]]
+                if keep:
+                    backup.append(value[node][k])
+                line.append(pin(node, goal, min(backup, default=INFINITE)))
+            swept.append(line)
+        value = swept
+    return value
+
+
+def exact(data: Data, goals: list[int], terminal: str) -> list[list[float]]:
+    """The fixed point by networkx."""
+    columns = []
+    for goal in goals:
+        graph = to_nx(data).reverse()
+        sources = {goal}
+        if terminal == 'paper':  # the last edge is free
+            sources = set(graph.successors(goal))
+            graph.remove_node(goal)
+        found = {goal: 0.0}
+        if sources:
+            found |= nx.multi_source_dijkstra_path_length(
+                graph, sources, weight='cost'
+            )
+        columns.append([found.get(n, INFINITE) for n in range(data.num_nodes)])
+    return [list(line) for line in zip(*columns, strict=True)]
+
+
+@pytest.mark.parametrize('terminal', TERMINALS)
+@settings(deadline=None, max_examples=25)
+@given(
+    graph=random_graphs(),
+    seed=st.integers(0, 99),
+    times=st.integers(0, 4),
+    keep=st.booleans(),
+)
+def test_as_the_definition(
+    terminal: str, graph: Data, seed: int, times: int, keep: bool
+) -> None:
+    data = planning_graph(graph)  # costs are halves, so all sums are exact
+    generator = torch.Generator().manual_seed(seed)
+    goals = torch.randint(data.num_nodes, (3,), generator=generator)
+    value = torch.randint(20, (data.num_nodes, 3), generator=generator).float()
+    value[torch.rand(value.shape, generator=generator) < 0.3] = INFINITE
+    before = value.clone()
+    swept = make_sweeper(data, terminal)(value, goals, times, keep)
+    assert swept.tolist() == slow_sweep(
+        data, before.tolist(), goals.tolist(), terminal, times, keep
+    )
+    assert torch.equal(value, before)
+
+
+@pytest.mark.parametrize('keep', [True, False])
+@pytest.mark.parametrize('terminal', TERMINALS)
+@settings(deadline=None, max_examples=25)
+@given(graph=random_graphs())
+def test_converges_to_shortest_paths(
+    terminal: str, keep: bool, graph: Data
+) -> None:
+    data = planning_graph(graph)
+    goals = torch.arange(data.num_nodes)
+    value = torch.full((data.num_nodes, data.num_nodes), INFINITE)
+    swept = make_sweeper(data, terminal)(value, goals, None, keep)
+    assert swept.tolist() == exact(data, goals.tolist(), terminal)
+
+
+def test_by_hand(diamond: Data) -> None:
+    unknown = torch.full((5, 1), INFINITE)
+    goal = torch.tensor([3])
+
+    def run(terminal: str, times: int | None) -> list[float]:
+        sweeper = make_sweeper(diamond, terminal)
+        return sweeper(unknown, goal, times, True).squeeze(1).tolist()
+
+    assert run('calibrated', 0) == [INFINITE, INFINITE, INFINITE, 0, INFINITE]
+    assert run('calibrated', 1) == [INFINITE, 1, 0, 0, INFINITE]
+    assert run('calibrated', 2) == [2, 1, 0, 0, INFINITE]
+    assert run('calibrated', None) == [2, 1, 0, 0, INFINITE]
+    assert run('paper', 1) == [1, 0, 0, 0, INFINITE]
+    assert run('paper', None) == [1, 0, 0, 0, INFINITE]
+
+
+@pytest.mark.parametrize('terminal', TERMINALS)
+def test_values_that_are_too_low_rise(diamond: Data, terminal: str) -> None:
+    # Without keeping, an unsupported 0 is replaced by what supports it.
+    goal = torch.tensor([3])
+    value = torch.zeros(5, 1)
+    swept = make_sweeper(diamond, terminal)(value, goal, 2, False)
+    assert swept.squeeze(1).tolist() == [
+        2 if terminal == 'calibrated' else 1,
+        1 if terminal == 'calibrated' else 0,
+        0,
+        0,
+        INFINITE,
+    ]
+
+
+@pytest.mark.parametrize('terminal', TERMINALS)
+@pytest.mark.parametrize('max_slots', [1, 3])
+def test_nodes_of_many_edges(
+    terminal: str, max_slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaf = torch.arange(1, 31)  # a hub of degree 30, each leaf to the next
+    spokes = torch.stack([torch.zeros_like(leaf), leaf])
+    chain = torch.stack([leaf, leaf % 30 + 1])
+    data = planning_graph(
+        Data(
+            pos=torch.randn(31, 2),
+            edge_index=torch.cat([spokes, chain, spokes[:, :3].flip(0)], dim=1),
+            edge_cost=torch.arange(63).float() / 2,
+        )
+    )
+    monkeypatch.setattr(sweeps, 'MAX_SLOTS', max_slots)
+    goals = [0, 1, 30, 15]
+    value = torch.full((31, 4), INFINITE)
+    sweeper = make_sweeper(data, terminal)
+    swept = sweeper(value, torch.tensor(goals), None, True)
+    assert swept.tolist() == exact(data, goals, terminal)
+    monkeypatch.undo()
+    again = make_sweeper(data, terminal)(value, torch.tensor(goals), None, True)
+    assert again.tolist() == swept.tolist()
+
+
+def test_a_goal_may_come_twice(diamond: Data) -> None:
+    goals = torch.tensor([3, 0, 3])
+    value = torch.rand(5, 3)
+    value[:, 2] = value[:, 0]
+    swept: Tensor = make_sweeper(diamond, 'paper')(value, goals, 2, True)
+    assert swept[:, 0].tolist() == swept[:, 2].tolist()

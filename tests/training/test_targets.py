@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import pytest
+import torch
+from helpers import (
+    ALL_ENCODERS,
+    out_edges,
+    random_graph,
+    random_graphs,
+    score_table,
+    to_nx,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, FitConfig, planning_graph
+from bcm_pyg.nn import Transition, encoder_resolver
+from bcm_pyg.training.sampling import PairSampler
+from bcm_pyg.training.targets import Block, Targets, make_targets
+from bcm_pyg.utils import Adjacency, Reachability
+
+INFINITE = float('inf')
+TERMINALS = ['calibrated', 'paper']
+KINDS = ['sweeps', 'paper', 'exact']
+
+
+def small_map(data: Data, encoder: str, terminal: str) -> BCM:
+    module = encoder_resolver(encoder, data)
+    transition = Transition(module.out_channels, 16, 16)
+    return BCM(module, transition, terminal, cost_scale=2.5)
+
+
+def targets_of(
+    model: BCM, data: Data, kind: str, seed: int = 0, **kwargs: Any
+) -> Targets:
+    adjacency = Adjacency.from_data(data)
+    generator = torch.Generator().manual_seed(seed)
+    sampler = PairSampler(adjacency, Reachability(adjacency), generator)
+    settings = {'sources': 12, 'goals': 4, 'pool': 6, 'renew': 4, 'sweeps': 3}
+    config = FitConfig(targets=kind, **{**settings, **kwargs})
+    return make_targets(model, data, adjacency, sampler, config)
+
+
+def network_values(model: BCM, data: Data) -> list[list[float]]:
+    """The value of each node for each goal, infinite where unreachable."""
+    table, ways, graph = score_table(model, data), out_edges(data), to_nx(data)
+    reach = {node: nx.descendants(graph, node) for node in graph}
+    return [
+        [
+            0.0
+            if node == goal
+            else min(table[edge][goal] for edge, _ in ways[node])
+            if goal in reach[node]
+            else INFINITE
+            for goal in graph
+        ]
+        for node in graph
+    ]
+
+
+def swept(
+    model: BCM, data: Data, value: list[list[float]], times: int
+) -> list[list[float]]:
+    """Backups of all nodes for all goals; none of them raises a value."""
+    ways = out_edges(data)
+    cost = (data.edge_cost / model.cost_scale).tolist()
+    nodes = range(data.num_nodes)
+
+    def backup(node: int, goal: int) -> float:
+        through = [cost[edge] + value[head][goal] for edge, head in ways[node]]
+        if any(head == goal for _, head in ways[node]):
+            through.append(0.0 if model.terminal == 'paper' else INFINITE)
+        return 0.0 if node == goal else min([*through, value[node][goal]])
+
+    for _ in range(times):
+        value = [[backup(node, goal) for goal in nodes] for node in nodes]
+    return value
+
+
+def shortest(model: BCM, data: Data) -> list[list[float]]:
+    """Exact values, by networkx; the last edge is free under the paper's."""
+    out = []
+    for node in range(data.num_nodes):
+        line = []
+        for goal in range(data.num_nodes):
+            graph = to_nx(data)
+            ends = {goal}
+            if model.terminal == 'paper' and node != goal:
+                ends = set(graph.predecessors(goal))
+                graph.remove_node(goal)
+            found = nx.single_source_dijkstra_path_length(
+                graph, node, weight='cost'
+            )
+            best = min((found.get(end, INFINITE) for end in ends), default=INFINITE)
+            line.append(best / float(model.cost_scale))
+        out.append(line)
+    return out
+
+
+def assert_block(block: Block, data: Data, value: list[list[float]]) -> None:
+    """A block holds all edges of its sources, and the values behind them."""
+    ways = out_edges(data)
+    sources, goals = block.sources.tolist(), block.goals.tolist()
+    expected = [
+        (row, edge, head)
+        for row, source in enumerate(sources)
+        for edge, head in ways[source]
+    ]
+    assert block.row.tolist() == [row for row, _, _ in expected]
+    assert block.edge.tolist() == [edge for _, edge, _ in expected]
+    wanted = torch.tensor(
+        [[value[head][goal] for goal in goals] for _, _, head in expected]
+    )
+    torch.testing.assert_close(block.next_value, wanted, rtol=1e-4, atol=1e-4)
+    assert not block.next_value.requires_grad
+
+
+@pytest.mark.parametrize('terminal', TERMINALS)
+@pytest.mark.parametrize('encoder', ALL_ENCODERS)
+def test_fresh_targets_are_the_minima_at_the_heads(
+    encoder: str, terminal: str
+) -> None:
+    data = planning_graph(random_graph(14, 26, seed=8))
+    model = small_map(data, encoder, terminal)
+    value = network_values(model, data)
+    assert any(INFINITE in line for line in value)
+    targets = targets_of(model, data, 'paper')
+    for step in range(4):
+        assert_block(targets.block(step), data, value)
+    # They follow the map from step to step.
+    with torch.no_grad():
+        model.transition.lin3.weight.mul_(2)
+    assert_block(targets.block(4), data, network_values(model, data))
+
+
+@pytest.mark.parametrize('terminal', TERMINALS)
+@pytest.mark.parametrize('sweeps', [1, 2, 4])
+def test_swept_targets(sweeps: int, terminal: str) -> None:
+    # Every node is asked: the table is k - 1 backups of the map's values.
+    data = planning_graph(random_graph(14, 26, seed=8))
+    model = small_map(data, 'one_hot', terminal)
+    value = swept(model, data, network_values(model, data), sweeps - 1)
+    targets = targets_of(
+        model,
+        data,
+        'sweeps',
+        sweeps=sweeps,
+        draws=1,
+        seeds=14,
+        renew_every=2,
+    )
+    seen = set()
+    for step in range(7):  # with renewals
+        block = targets.block(step)
+        seen |= set(block.goals.tolist())
+        assert_block(block, data, value)
+    assert len(seen) > 6  # more than the pool holds at a time
+
+
+@pytest.mark.parametrize('terminal', TERMINALS)
+def test_tables_are_made_anew_from_the_map(terminal: str) -> None:
+    data = planning_graph(random_graph(14, 26, seed=8))
+    model = small_map(data, 'one_hot', terminal)
+    targets = targets_of(
+        model,
+        data,
+        'sweeps',
+        sweeps=3,
+        draws=1,
+        seeds=14,
+        renew=6,
+        renew_every=2,
+    )
+    before = swept(model, data, network_values(model, data), 2)
+    assert_block(targets.block(0), data, before)
+    with torch.no_grad():
+        model.transition.lin3.weight.mul_(0.5)
+    assert_block(targets.block(1), data, before)  # still the old ones
+    after = swept(model, data, network_values(model, data), 2)
+    assert_block(targets.block(2), data, after)  # renewed, not swept on
+
+
+@pytest.mark.parametrize('terminal', TERMINALS)
+@settings(deadline=None, max_examples=10)
+@given(graph=random_graphs(max_nodes=9), seed=st.integers(0, 99))
+def test_exact_targets(terminal: str, graph: Data, seed: int) -> None:
+    data = planning_graph(graph)
+    model = small_map(data, 'one_hot', terminal)
+    value = shortest(model, data)
+    targets = targets_of(model, data, 'exact', seed, renew_every=1)
+    for step in range(3):
+        assert_block(targets.block(step), data, value)
+
+
+@pytest.mark.parametrize('kind', KINDS)
+@pytest.mark.parametrize('terminal', TERMINALS)
+@settings(deadline=None, max_examples=15)
+@given(graph=random_graphs(), seed=st.integers(0, 99))
+def test_what_holds_for_all_targets(
+    kind: str, terminal: str, graph: Data, seed: int
+) -> None:
+    # With the default draws, and a pool larger than most of the graphs.
+    data = planning_graph(graph)
+    model = small_map(data, 'one_hot', terminal)
+    targets = targets_of(model, data, kind, seed, pool=10, sweeps=9)
+    exact, nxg = shortest(model, data), to_nx(data)
+    for step in range(2):
+        block = targets.block(step)
+        assert block.sources.shape == (12,)
+        assert 1 <= block.goals.numel() <= 4
+        for source in block.sources.tolist():
+            assert any(nx.has_path(nxg, source, g) for g in block.goals.tolist())
+        heads = data.edge_index[1, block.edge].tolist()
+        for head, line in zip(heads, block.next_value.tolist(), strict=True):
+            for goal, value in zip(block.goals.tolist(), line, strict=True):
+                assert value >= 0
+                if exact[head][goal] == INFINITE:
+                    assert value == INFINITE
+                if head == goal:
+                    assert value == 0
+                if kind == 'sweeps':  # no estimate beats the way to the goal
+                    hops = 9 - 1 if nx.has_path(nxg, head, goal) else -1
+                    if hops >= data.num_nodes - 1:
+                        assert value <= exact[head][goal] + 1e-4
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_deterministic_by_generator(grid: Data, kind: str) -> None:
+    model = small_map(grid, 'interaction', 'calibrated')
+
+    def draw(seed: int) -> list[Any]:
+        state = torch.get_rng_state()
+        targets = targets_of(model, grid, kind, seed, renew_every=1)
+        blocks = [targets.block(step) for step in range(3)]
+        assert torch.equal(state, torch.get_rng_state())
+        return [[part.tolist() for part in block] for block in blocks]
+
+    assert draw(1) == draw(1)
+    assert draw(1) != draw(2)
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_the_smallest_graph(kind: str) -> None:
+    data = planning_graph(
+        Data(
+            pos=torch.randn(2, 2),
+            edge_index=torch.tensor([[0], [1]]),
+            edge_cost=torch.tensor([3.0]),
+        )
+    )
+    model = small_map(data, 'one_hot', 'calibrated')
+    block = targets_of(model, data, kind, pool=256).block(0)
+    assert block.sources.tolist() == [0] * 12
+    assert block.goals.tolist() == [1]
+    assert block.edge.tolist() == [0] * 12
+    assert block.next_value.tolist() == [[0.0]] * 12
