@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from itertools import pairwise
 from typing import NamedTuple
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import strategies as st
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch_geometric.data import Data
@@ -49,12 +51,20 @@ def random_graphs(draw: st.DrawFn, max_nodes: int = 12) -> Data:
     return data
 
 
+class ExactTransition(Transition):
+    """Keeps integers integers, whatever the activation of the real one."""
+
+    def tail(self, hidden: Tensor) -> Tensor:
+        hidden = torch.relu(hidden + self.lin1.bias)
+        return self.lin3(torch.relu(self.lin2(hidden)))
+
+
 def integer_map(
     data: Data, encoder: str, terminal: str, seed: int, cost_scale: float = 2.0
 ) -> BCM:
     """A small map of integer weights: scores are exact and often tie."""
     module = encoder_resolver(encoder, planning_graph(data))
-    transition = Transition(module.out_channels, 8, 4)
+    transition = ExactTransition(module.out_channels, 8, 4)
     model = BCM(module, transition, terminal, cost_scale)
     generator = torch.Generator().manual_seed(seed)
     for parameter in model.parameters():
@@ -166,7 +176,8 @@ def to_nx(data: Data) -> nx.DiGraph:
     """A canonical graph as networkx sees it."""
     graph = nx.DiGraph()
     graph.add_nodes_from(range(data.num_nodes))
-    edges = zip(data.edge_index.T.tolist(), data.edge_cost.tolist())
+    ends, costs = data.edge_index.T.tolist(), data.edge_cost.tolist()
+    edges = zip(ends, costs, strict=True)
     graph.add_weighted_edges_from(
         ((tail, head, cost) for (tail, head), cost in edges), weight='cost'
     )
@@ -183,12 +194,24 @@ def assert_same_plan(plan: Plan, other: Plan) -> None:
 def tiny_map(
     data: Data, encoder: str = 'interaction', terminal: str = 'calibrated'
 ) -> BCM:
-    """A map with eight channels, for comparisons with slow loops."""
+    """A map with eight channels, for comparisons with slow loops.
+
+    Its transition encoder is drawn loud, biases too, so that scores are not
+    all near 0.
+    """
     data = planning_graph(data)
     module = encoder_resolver(encoder, data)
     scale = float(data.edge_cost.mean()) or 1.0
-    transition = Transition(module.out_channels, 8, 8)
+    transition = loud(Transition(module.out_channels, 8, 8))
     return BCM(module, transition, terminal, cost_scale=scale)
+
+
+def loud(transition: Transition) -> Transition:
+    """Draws weights and biases so that scores are about 1."""
+    for layer in (transition.lin1, transition.lin2, transition.lin3):
+        torch.nn.init.normal_(layer.weight, std=layer.in_features**-0.5)
+        torch.nn.init.normal_(layer.bias, std=0.5)
+    return transition
 
 
 def dense_embeddings(model: BCM, data: Data) -> torch.Tensor:
@@ -216,7 +239,7 @@ def slow_score(model: BCM, data: Data, i: int, j: int, g: int) -> float:
                 for row, b in zip(weight, bias, strict=True)
             ]
             if depth < 2:
-                x = [max(v, 0.0) for v in x]
+                x = [v / (1 + math.exp(-v)) for v in x]  # SiLU
         return x
 
     z_j = phi([a - b for a, b in zip(o[j], o[i], strict=True)])

@@ -161,7 +161,10 @@ def test_evaluate_planner(grid: Data) -> None:
 
 
 def test_evaluate_without_queries(diamond: Data) -> None:
-    for planner in (Dijkstra(diamond), Planner(BCM.from_data(diamond), diamond)):
+    for planner in (
+        Dijkstra(diamond),
+        Planner(BCM.from_data(diamond), diamond),
+    ):
         report = evaluate(planner, diamond, [], [])
         assert report.num_queries == 0
         assert math.isnan(report.success_rate)

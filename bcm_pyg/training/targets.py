@@ -43,6 +43,14 @@ class Targets(Protocol):
         """The block of a step; steps come in order."""
         ...
 
+    def state(self) -> dict[str, Tensor]:
+        """What a checkpoint must keep."""
+        ...
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Goes on from what a checkpoint kept."""
+        ...
+
 
 def make_targets(
     model: BCM,
@@ -95,6 +103,13 @@ class FreshTargets:
         if reach is not None:
             value = value.masked_fill(~reach[heads], float('inf'))
         return Block(sources, goals, edge, row, value[where])
+
+    def state(self) -> dict[str, Tensor]:
+        """Nothing outlives a step."""
+        return {}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Nothing to do."""
 
 
 class PooledTargets:
@@ -199,6 +214,20 @@ class PooledTargets:
             row,
             self._value[head[:, None], column],
         )
+
+    def state(self) -> dict[str, Tensor]:
+        """The pool."""
+        return {
+            'goals': self._goals,
+            'value': self._value,
+            'next': torch.tensor(self._next),
+        }
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Goes on with another pool."""
+        self._goals.copy_(state['goals'])
+        self._value.copy_(state['value'])
+        self._next = int(state['next'])
 
 
 def values_of(

@@ -54,7 +54,9 @@ def test_as_networkx(graph: Data) -> None:
     starts, goals = every_query(data.num_nodes)
     plan = Dijkstra(graph)(starts, goals)
     assert_sound(plan, data, starts, goals)
-    lengths = dict(nx.all_pairs_dijkstra_path_length(to_nx(data), weight='cost'))
+    lengths = dict(
+        nx.all_pairs_dijkstra_path_length(to_nx(data), weight='cost')
+    )
     expected = [
         lengths[start].get(goal, INFINITE)
         for start, goal in zip(starts, goals, strict=True)

@@ -317,17 +317,19 @@ def test_map_units_are_no_grid():
     assert 'coord' not in planning_graph(raw)
 
 
-def test_large_grids_are_grids():
-    length = 1000
-    chain = torch.stack([torch.arange(length - 1), torch.arange(1, length)])
+@pytest.mark.parametrize(('width', 'is_grid'), [(16, True), (17, False)])
+def test_large_grids_are_grids(width, is_grid):
+    """Up to sixteen cells of the box for each node."""
+    along = torch.arange(1000)
     raw = Data(
-        pos=torch.stack([torch.arange(length), torch.arange(length) % 16], 1),
-        edge_index=chain,
-        edge_cost=torch.ones(length - 1),
+        pos=torch.stack([along, along % width], 1),
+        edge_index=torch.stack([along[:-1], along[1:]]),
+        edge_cost=torch.ones(999),
     )
-    assert torch.equal(planning_graph(raw).coord, raw.pos)
-    raw.pos = raw.pos * torch.tensor([1, 2])  # 31,000 cells for 1,000 nodes
-    assert 'coord' not in planning_graph(raw)
+    data = planning_graph(raw)
+    assert ('coord' in data) == is_grid
+    if is_grid:
+        assert torch.equal(data.coord, raw.pos)
 
 
 def test_given_codes_are_kept():

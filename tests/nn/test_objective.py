@@ -16,7 +16,7 @@ from bcm_pyg.nn.objective import (
     ranking_loss,
 )
 from bcm_pyg.nn.values import block_values
-from bcm_pyg.training.fit import block_loss
+from bcm_pyg.training.loss import block_loss
 from bcm_pyg.training.targets import Block
 from bcm_pyg.utils import Adjacency
 
@@ -53,6 +53,17 @@ def test_bellman_loss_and_its_gradient() -> None:
     loss.backward()
     assert scores.grad is not None
     assert scores.grad.tolist() == [[-2.0, 0.0], [-0.5, 0.0]]
+
+
+def test_relative_bellman_loss() -> None:
+    scores = torch.tensor([[1.0, 5.0], [2.0, 7.0]], requires_grad=True)
+    target = torch.tensor([[3.0, INF], [0.0, 100.0]])
+    trained = torch.tensor([[True, False], [True, False]])
+    loss = bellman_loss(scores, target, trained, relative=True)
+    assert loss.item() == ((2 / 4) ** 2 + (2 / 1) ** 2) / 2
+    loss.backward()
+    assert scores.grad is not None
+    assert scores.grad.tolist() == [[-2 / 16, 0.0], [2.0, 0.0]]
 
 
 def test_bellman_loss_of_nothing() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from helpers import ALL_ENCODERS, slow_score, tiny_map
+from helpers import ALL_ENCODERS, loud, slow_score, tiny_map
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -62,7 +62,7 @@ def test_the_widest_product() -> None:
 
 @pytest.mark.parametrize('degree', DEGREES, ids=str)
 def test_block_scores_against_a_loop(degree: list[int]) -> None:
-    transition = Transition(4, 5, 6)
+    transition = loud(Transition(4, 5, 6))
     source, head, goal, row = inputs(degree)
     out = block_scores(transition, source, head, goal, row)
     assert out.shape == (sum(degree), 3)
@@ -72,7 +72,7 @@ def test_block_scores_against_a_loop(degree: list[int]) -> None:
 
 @pytest.mark.parametrize('degree', [[2, 0, 3], [70, 0, 33, 1]], ids=str)
 def test_gradients_of_block_scores_against_a_loop(degree: list[int]) -> None:
-    transition = Transition(4, 5, 6)
+    transition = loud(Transition(4, 5, 6))
     source, head, goal, row = inputs(degree)
     weight = torch.randn(sum(degree), 3)
     leaves = [source, head, goal, *list(transition.parameters())[1:]]
@@ -89,7 +89,7 @@ def test_gradients_of_block_scores_against_a_loop(degree: list[int]) -> None:
 
 @pytest.mark.parametrize('degree', DEGREES, ids=str)
 def test_pair_scores_against_block_scores(degree: list[int]) -> None:
-    transition = Transition(4, 5, 6)
+    transition = loud(Transition(4, 5, 6))
     source, head, _, row = inputs(degree)
     goal = torch.randn(len(degree), 5)
     out = pair_scores(transition, source, head, goal, row)
@@ -100,7 +100,7 @@ def test_pair_scores_against_block_scores(degree: list[int]) -> None:
 
 
 def test_pair_scores_take_edges_in_any_order() -> None:
-    transition = Transition(4, 5, 6)
+    transition = loud(Transition(4, 5, 6))
     source, head, goal, row = inputs([2, 3, 1])
     out = pair_scores(transition, source, head, goal, row)
     order = torch.tensor([4, 0, 5, 2, 1, 3])

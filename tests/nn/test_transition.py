@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
+from helpers import loud
 
 from bcm_pyg import BCMError
 from bcm_pyg.nn import Transition
@@ -23,6 +26,10 @@ def test_transition() -> None:
     assert transition(torch.randn(3, 2, 4)).shape == (3, 2, 6)
 
 
+def silu(x: float) -> float:
+    return x / (1 + math.exp(-x))
+
+
 def test_exact_numbers() -> None:
     transition = Transition(2, 2, 1)
     with torch.no_grad():
@@ -32,10 +39,11 @@ def test_exact_numbers() -> None:
         transition.lin2.bias.copy_(torch.tensor([0.0, 3.0]))
         transition.lin3.weight.copy_(torch.tensor([[1.0, 10.0]]))
         transition.lin3.bias.copy_(torch.tensor([0.5]))
-    # (3, 5) -> (4, -5) -> (4, 0) -> (8, -1) -> (8, 0) -> 8.5
-    # (0, -1) -> (1, 1) -> (1, 1) -> (3, 3) -> (3, 3) -> 33.5
-    out = transition(torch.tensor([[3.0, 5.0], [0.0, -1.0]]))
-    assert out.tolist() == [[8.5], [33.5]]
+    # (3, 5) -> (4, -5) -> (a, b) -> (2 a + b, b - a + 3)
+    out = transition(torch.tensor([[3.0, 5.0]]))
+    a, b = silu(4), silu(-5)
+    expected = silu(2 * a + b) + 10 * silu(b - a + 3) + 0.5
+    assert out.tolist() == [[pytest.approx(expected)]]
 
 
 def test_tail_of_hidden_rows_is_forward_of_embeddings() -> None:
@@ -52,10 +60,25 @@ def test_tail_of_hidden_rows_is_forward_of_embeddings() -> None:
 
 def test_reset_parameters() -> None:
     transition = Transition(4, 8, 6)
+    loud(transition)
     before = {k: v.clone() for k, v in transition.state_dict().items()}
     transition.reset_parameters()
     for key, value in transition.state_dict().items():
         assert not torch.equal(value, before[key]), key
+
+
+def test_scores_start_near_zero_but_not_at_it() -> None:
+    transition = Transition(64)
+    std = [
+        float(layer.weight.detach().std())
+        for layer in (transition.lin1, transition.lin2, transition.lin3)
+    ]
+    assert std[0] == pytest.approx((2 / 64) ** 0.5, rel=0.05)
+    assert std[1] == pytest.approx((2 / 256) ** 0.5, rel=0.05)
+    assert std[2] == pytest.approx(0.1 / 16, rel=0.05)
+    z = transition(torch.randn(50, 64)).detach()
+    square = float((z[1:] - z[:-1]).square().sum(-1).mean())
+    assert 0.1 < square < 10
 
 
 def test_config_rebuilds() -> None:

@@ -127,7 +127,9 @@ def test_dead_ends(readout: Readout) -> None:
     assert plan.nodes.tolist() == [[0, 1], [0, 3], [-1, -1], [-1, -1]]
 
 
-@pytest.mark.parametrize('empty', [[], (), np.empty(0, int), torch.empty(0).long()])
+@pytest.mark.parametrize(
+    'empty', [[], (), np.empty(0, int), torch.empty(0).long()]
+)
 def test_no_queries(planner: Planner, empty: object) -> None:
     plan = planner(empty, empty)
     assert len(plan) == 0

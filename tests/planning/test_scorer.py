@@ -40,7 +40,9 @@ def test_candidates(diamond: Data, encoder: str, terminal: str) -> None:
     torch.testing.assert_close(ways.score, scores, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(('terminal', 'last'), [('calibrated', 1), ('paper', 0)])
+@pytest.mark.parametrize(
+    ('terminal', 'last'), [('calibrated', 1), ('paper', 0)]
+)
 def test_terminal_convention(diamond: Data, terminal: str, last: int) -> None:
     model = BCM.from_data(diamond, 'one_hot', terminal)
     model.cost_scale.fill_(5.0)

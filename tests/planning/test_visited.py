@@ -53,8 +53,8 @@ def test_growth_over_several_doublings() -> None:
         for row in range(3):
             expected[row].add(node[row])
         widths.add(visited._table.size(1))
-        assert 2 * (step + 1) <= visited._table.size(1) <= max(
-            16, 4 * (step + 1)
+        assert (
+            2 * (step + 1) <= visited._table.size(1) <= max(16, 4 * (step + 1))
         )
     assert len(widths) >= 4
     nodes = sorted(set.union(*expected) | set(range(300)))

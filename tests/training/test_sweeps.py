@@ -48,7 +48,9 @@ def slow_sweep(
         for node in nodes:
             line = []
             for k, goal in enumerate(goals):
-                backup = [cost[edge] + value[head][k] for edge, head in ways[node]]
+                backup = [
+                    cost[edge] + value[head][k] for edge, head in ways[node]
+                ]
                 if keep:
                     backup.append(value[node][k])
                 line.append(pin(node, goal, min(backup, default=INFINITE)))

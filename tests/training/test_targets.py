@@ -95,7 +95,9 @@ def shortest(model: BCM, data: Data) -> list[list[float]]:
             found = nx.single_source_dijkstra_path_length(
                 graph, node, weight='cost'
             )
-            best = min((found.get(end, INFINITE) for end in ends), default=INFINITE)
+            best = min(
+                (found.get(end, INFINITE) for end in ends), default=INFINITE
+            )
             line.append(best / float(model.cost_scale))
         out.append(line)
     return out
@@ -213,11 +215,13 @@ def test_what_holds_for_all_targets(
         assert block.sources.shape == (12,)
         assert 1 <= block.goals.numel() <= 4
         for source in block.sources.tolist():
-            assert any(nx.has_path(nxg, source, g) for g in block.goals.tolist())
+            assert any(
+                nx.has_path(nxg, source, g) for g in block.goals.tolist()
+            )
         heads = data.edge_index[1, block.edge].tolist()
         for head, line in zip(heads, block.next_value.tolist(), strict=True):
             for goal, value in zip(block.goals.tolist(), line, strict=True):
-                assert value >= 0
+                assert value > -1e-4  # squares are expanded: rounding
                 if exact[head][goal] == INFINITE:
                     assert value == INFINITE
                 if head == goal:

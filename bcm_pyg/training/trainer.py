@@ -1,0 +1,265 @@
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from tqdm import tqdm
+
+from bcm_pyg.datasets import sample_queries
+from bcm_pyg.errors import BCMError
+from bcm_pyg.graph import fingerprint
+from bcm_pyg.metrics import evaluate
+from bcm_pyg.nn import BCM
+from bcm_pyg.planning import Planner
+from bcm_pyg.utils import Adjacency, Reachability
+
+from .checkpoint import (
+    load_optimizer_state,
+    optimizer_state,
+    read_checkpoint,
+    write_checkpoint,
+)
+from .config import FitConfig
+from .history import History
+from .loss import block_loss
+from .optimizer import learning_rate, make_optimizer
+from .sampling import PairSampler
+from .targets import Block, make_targets
+
+#: Gradients longer than this are shortened: the first backups can be wild.
+MAX_GRAD_NORM = 10.0
+
+#: Seconds between two checkpoints.
+CHECKPOINT_EVERY = 30.0
+
+Callback = Callable[[int, dict[str, float]], None]
+
+
+class Trainer:
+    """The loop of :func:`~bcm_pyg.fit`: clock, bar, history, checkpoints.
+
+    Args:
+        model (BCM): The map.
+        data (torch_geometric.data.Data): Its canonical graph.
+        config (FitConfig): How to train; :obj:`sweeps` is a number.
+        progress (bool): Whether to show a bar.
+        callback (Callable, optional): Called at every validation.
+        checkpoint (Path, optional): Where the state of the run is kept.
+    """
+
+    def __init__(
+        self,
+        model: BCM,
+        data: Data,
+        config: FitConfig,
+        progress: bool,
+        callback: Callback | None,
+        checkpoint: Path | None,
+    ) -> None:
+        self.began = time.perf_counter()
+        self.model = model
+        self.data = data
+        self.config = config
+        self.callback = callback
+        self.checkpoint = checkpoint
+        self.history = History()
+        self.rows = 0
+        self.losses: list[float] = []  # since the last validation
+        self.validations = 0
+        self.adjacency = Adjacency.from_data(data)
+        self.optimizer = make_optimizer(model, config)
+        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.queries = self._validation_queries()
+        self.generator = torch.Generator(self.adjacency.device)
+        self.generator.manual_seed(config.seed)
+        sampler = PairSampler(
+            self.adjacency, Reachability(self.adjacency), self.generator
+        )
+        self.targets = make_targets(
+            model, data, self.adjacency, sampler, config
+        )
+        self.bar = tqdm(
+            total=config.steps or config.time_budget or 1,
+            unit='step' if config.steps else 's',
+            disable=not progress,
+            bar_format='{l_bar}{bar}| {n:.0f}/{total:.0f} {unit}{postfix}',
+        )
+
+    def run(self) -> History:
+        """Trains until the budget is spent, or Ctrl-C."""
+        try:
+            self._resume()
+            last_saved = time.perf_counter()
+            while (done := self.done()) < 1:
+                self.step(self.targets.block(self.history.steps), done)
+                if done * (self.config.validations + 1) >= self.validations + 1:
+                    self.validate()
+                if time.perf_counter() - last_saved > CHECKPOINT_EVERY:
+                    self.save()
+                    last_saved = time.perf_counter()
+        except KeyboardInterrupt:
+            self.history.interrupted = True
+        finally:
+            self.bar.close()
+        self.history.rows_per_second = self.rows / max(self.seconds(), 1e-9)
+        self.save()
+        self.validate()
+        return self.history
+
+    def seconds(self) -> float:
+        """Wall time of the run, without the time it was stopped."""
+        return time.perf_counter() - self.began
+
+    def done(self) -> float:
+        """How much of the budget is spent, from 0 to 1."""
+        config, share = self.config, 0.0
+        if config.steps is not None:
+            share = self.history.steps / config.steps if config.steps else 1.0
+        if config.time_budget is not None:
+            spent = self.seconds() / max(config.time_budget, 1e-9)
+            share = max(share, spent)
+        return min(share, 1.0)
+
+    def step(self, block: Block, done: float) -> None:
+        """One step of the optimiser."""
+        for group in self.optimizer.param_groups:
+            group['lr'] = learning_rate(self.config.lr, done)
+        self.optimizer.zero_grad()
+        loss = block_loss(
+            self.model, self.data, self.adjacency, block, self.config
+        )
+        loss.backward()
+        norm = float(
+            torch.nn.utils.clip_grad_norm_(self.parameters, MAX_GRAD_NORM)
+        )
+        value = float(loss.detach())
+        if not math.isfinite(value) or not math.isfinite(norm):
+            raise BCMError(
+                f'training stopped at step {self.history.steps}: the loss is '
+                f'{value} and the gradient norm {norm}. The map keeps the '
+                'weights of the step before; try a lower lr'
+            )
+        self.optimizer.step()
+        self.losses.append(value)
+        self.rows += block.sources.numel() * block.goals.numel()
+        self.history.steps += 1
+        if self.history.steps % 20 == 0:
+            self.show(sum(self.losses) / len(self.losses))
+
+    def show(self, loss: float) -> None:
+        """Moves the bar."""
+        spent = self.history.steps if self.config.steps else self.seconds()
+        self.bar.n = min(spent, self.bar.total)
+        left = self.seconds() * (1 / max(self.done(), 1e-9) - 1)
+        text = f'loss {loss:.4f}'
+        if self.history.gap:
+            text += f', Gap {self.history.gap[-1]:.1f} %'
+        self.bar.set_postfix_str(f'{text}, {tqdm.format_interval(left)} left')
+
+    def validate(self) -> None:
+        """Appends to the history."""
+        history = self.history
+        gap = rate = float('nan')
+        if self.queries is not None:
+            planner = Planner(self.model, self.data)
+            report = evaluate(planner, self.data, *self.queries)
+            gap, rate = report.gap, report.success_rate
+        mean = sum(self.losses) / max(1, len(self.losses))
+        self.losses.clear()
+        self.validations += 1
+        history.step.append(history.steps)
+        history.seconds.append(self.seconds())
+        history.loss.append(mean)
+        history.gap.append(gap)
+        history.success_rate.append(rate)
+        self.show(mean)
+        if self.callback is not None:
+            metrics = {
+                'loss': mean,
+                'gap': gap,
+                'success_rate': rate,
+                'seconds': history.seconds[-1],
+            }
+            self.callback(history.steps, metrics)
+
+    def _validation_queries(self) -> tuple[Tensor, Tensor] | None:
+        if self.config.validation_queries == 0:
+            return None
+        try:
+            return sample_queries(
+                self.data, self.config.validation_queries, self.config.seed
+            )
+        except BCMError:  # a graph without mutually reachable nodes
+            return None
+
+    def save(self) -> None:
+        """Writes the checkpoint, if one is wanted."""
+        if self.checkpoint is None:
+            return
+        moments, counts = optimizer_state(self.optimizer)
+        tensors = {
+            **_prefixed('model', self.model.state_dict()),
+            **_prefixed('optimizer', moments),
+            **_prefixed('targets', self.targets.state()),
+            'generator': self.generator.get_state(),
+        }
+        facts = {
+            'config': asdict(self.config),
+            'graph': fingerprint(self.data),
+            'optimizer': counts,
+            'history': asdict(self.history),
+            'losses': self.losses,
+            'rows': self.rows,
+            'validations': self.validations,
+            'seconds': self.seconds(),
+        }
+        write_checkpoint(self.checkpoint, tensors, facts)
+
+    def _resume(self) -> None:
+        if self.checkpoint is None or not self.checkpoint.exists():
+            return
+        tensors, facts = read_checkpoint(self.checkpoint)
+        for name, here in (
+            ('config', asdict(self.config)),
+            ('graph', fingerprint(self.data)),
+        ):
+            if facts.get(name) != here:
+                raise BCMError(
+                    f'{self.checkpoint} is of a run with another {name}: '
+                    'remove it, or give the same one'
+                )
+        try:
+            self.model.load_state_dict(_part('model', tensors))
+            load_optimizer_state(
+                self.optimizer, _part('optimizer', tensors), facts['optimizer']
+            )
+            self.targets.load_state(_part('targets', tensors))
+            self.generator.set_state(tensors['generator'])
+            self.history = History(**facts['history'])
+            self.losses = list(facts['losses'])
+            self.rows, self.validations = facts['rows'], facts['validations']
+            self.began = time.perf_counter() - facts['seconds']
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise BCMError(
+                f'{self.checkpoint} does not fit this map: {error}'
+            ) from None
+        self.history.interrupted = False
+
+
+def _prefixed(name: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {f'{name}.{key}': value for key, value in tensors.items()}
+
+
+def _part(name: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    start = f'{name}.'
+    return {
+        key.removeprefix(start): value
+        for key, value in tensors.items()
+        if key.startswith(start)
+    }
