@@ -11,10 +11,10 @@ from torch import Tensor
 
 from bcm_pyg import BCM, FitConfig, planning_graph
 from bcm_pyg.datasets import weighted_grid
+from bcm_pyg.training.fit import resolve_config
 from bcm_pyg.training.loss import block_loss
 from bcm_pyg.training.optimizer import make_optimizer
 from bcm_pyg.training.sampling import PairSampler
-from bcm_pyg.training.sweeps import hop_diameter
 from bcm_pyg.training.targets import Block, make_targets
 from bcm_pyg.utils import Adjacency, Reachability
 
@@ -28,7 +28,7 @@ def profile_step(side: int, steps: int = 160) -> dict[str, Any]:
     torch.manual_seed(0)
     data = planning_graph(weighted_grid('ushape', side, 'wide', 42))
     adjacency = Adjacency.from_data(data)
-    config = FitConfig(steps=steps, sweeps=round(0.3 * hop_diameter(adjacency)))
+    config = resolve_config(FitConfig(steps=steps), adjacency)
     model = BCM.from_data(data)
     generator = torch.Generator().manual_seed(0)
     sampler = PairSampler(adjacency, Reachability(adjacency), generator)

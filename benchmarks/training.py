@@ -200,9 +200,8 @@ def run_update(args: Any) -> None:
                     model, new_data, replace(config, time_budget=part * seconds)
                 )
                 row['update_seconds'] = time.perf_counter() - began
-                row['gap_after'] = score(model, new_data, args.pairs, seed)[
-                    'gap'
-                ]
+                after = score(model, new_data, args.pairs, seed)
+                row['gap_after'] = after['gap']
                 if row['gap_after'] <= wanted:
                     break
             row['reached'] = row['gap_after'] <= wanted

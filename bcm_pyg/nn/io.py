@@ -216,8 +216,8 @@ def _check_state(model: BCM, state: dict[str, torch.Tensor]) -> None:
     if wanted.keys() != state.keys():
         odd = sorted(wanted.keys() ^ state.keys())
         raise BCMError(f'missing or unknown tensors {odd}')
-    for key, value in state.items():
-        like = wanted[key]
+    for key, like in wanted.items():
+        value = state[key]
         if value.shape != like.shape or value.dtype != like.dtype:
             raise BCMError(
                 f'{key} is {value.dtype} of shape {tuple(value.shape)}, not '

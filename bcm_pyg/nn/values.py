@@ -26,6 +26,7 @@ def block_values(
     adjacency: Adjacency,
     nodes: Tensor,
     goals: Tensor,
+    reach: Tensor | None = None,
 ) -> Tensor:
     """The value of each of some nodes for each of some goals, :obj:`[S, G]`.
 
@@ -38,6 +39,8 @@ def block_values(
         adjacency (Adjacency): The graph.
         nodes (torch.Tensor): The nodes, :obj:`[S]`.
         goals (torch.Tensor): The goals, :obj:`[G]`.
+        reach (torch.Tensor, optional): Which nodes can reach each goal, bool
+            :obj:`[N, G]`; ways to others do not count. (default: all)
     """
     value = hidden.new_empty(nodes.numel(), goals.numel())
     cost = adjacency.cost / model.cost_scale
@@ -52,6 +55,8 @@ def block_values(
         scores = with_terminal(
             scores, head[:, None] == goals, cost[edge, None], model.terminal
         )
+        if reach is not None:
+            scores = scores.masked_fill(~reach[head], float('inf'))
         value[part] = scatter_amin(scores, row, 0, node.numel())
     return value.masked_fill(nodes[:, None] == goals, 0)
 

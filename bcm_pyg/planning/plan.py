@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
     """Routes for a batch of :math:`B` queries.
 

@@ -26,7 +26,7 @@ class FitConfig:
         sweeps: Number of backups, for :obj:`"sweeps"`; by default three tenths
             of the hop diameter of the graph.
         draws: Independent draws of nodes that the map is asked on for a goal.
-        seeds: Nodes of one draw.
+        seeds: Nodes of one draw; by default :math:`2.4 \sqrt{N}`.
         sources: Source nodes of a step, each with all its neighbours.
         goals: Goals of a step; every source is trained for every goal.
         pool: Goals whose values are kept ready.
@@ -51,7 +51,7 @@ class FitConfig:
     targets: str = 'sweeps'
     sweeps: int | None = None
     draws: int = 4
-    seeds: int = 96
+    seeds: int | None = None
     sources: int = 32
     goals: int = 32
     pool: int = 64
@@ -73,15 +73,15 @@ class FitConfig:
         _check_choice('optimizer', self.optimizer, OPTIMIZERS)
         for name in (
             'draws',
-            'seeds',
             'sources',
             'goals',
             'pool',
             'renew',
         ):
             _check_int(name, getattr(self, name), 1)
-        if self.sweeps is not None:
-            _check_int('sweeps', self.sweeps, 1)
+        for name in ('sweeps', 'seeds'):
+            if getattr(self, name) is not None:
+                _check_int(name, getattr(self, name), 1)
         _check_int('renew_every', self.renew_every, 1)
         _check_int('validation_queries', self.validation_queries, 0)
         _check_int('validations', self.validations, 0)
@@ -90,6 +90,8 @@ class FitConfig:
             _check_int('steps', self.steps, 0)
         if self.time_budget is not None:
             _check_float('time_budget', self.time_budget, 0.0)
+        if not isinstance(self.relative, bool):
+            raise BCMError(f'relative must be a bool (got {self.relative!r})')
         _check_float('lr', self.lr, 0.0)
         _check_float('ranking', self.ranking, 0.0)
         _check_float('ranking_temperature', self.ranking_temperature, 1e-6)

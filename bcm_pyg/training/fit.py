@@ -20,6 +20,10 @@ from .trainer import Callback, Trainer
 #: Backups of the default targets as a share of the hop diameter.
 SWEEP_SHARE = 0.3
 
+#: Nodes of a draw over the root of the number of nodes. More make the minimum
+#: over noisy values too low, fewer make the way over one of them a detour.
+SEED_SHARE = 2.4
+
 
 def fit(
     model: BCM,
@@ -66,13 +70,13 @@ def fit(
     """
     if not isinstance(model, BCM):
         raise BCMError(f'model must be a BCM (got {type(model).__name__})')
-    config = config or FitConfig()
+    config = FitConfig() if config is None else config
+    if not isinstance(config, FitConfig):
+        raise BCMError(
+            f'config must be a FitConfig (got {type(config).__name__})'
+        )
     data = planning_graph(data).to(model.device)
-    if config.targets == 'paper':
-        config = replace(config, sweeps=1)
-    elif config.sweeps is None:
-        hops = hop_diameter(Adjacency.from_data(data))
-        config = replace(config, sweeps=max(1, round(SWEEP_SHARE * hops)))
+    config = resolve_config(config, Adjacency.from_data(data))
     was_training = model.training
     model.train()
     try:
@@ -91,12 +95,25 @@ def fit(
     model.record = {
         'config': asdict(config),
         'steps': history.steps,
-        'seconds': history.seconds[-1],
-        'validation_gap': _finite(history.gap[-1]),
-        'validation_success_rate': _finite(history.success_rate[-1]),
+        'seconds': trainer.seconds(),
+        'validation_gap': _last(history.gap),
+        'validation_success_rate': _last(history.success_rate),
     }
     return history
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def resolve_config(config: FitConfig, adjacency: Adjacency) -> FitConfig:
+    """The configuration with what depends on the graph filled in."""
+    sweeps, seeds = config.sweeps, config.seeds
+    if config.targets == 'paper':
+        sweeps = 1
+    elif sweeps is None:
+        sweeps = max(2, round(SWEEP_SHARE * hop_diameter(adjacency)))
+    if seeds is None:
+        sources = int((adjacency.degree() > 0).sum())
+        seeds = max(1, round(SEED_SHARE * math.sqrt(sources)))
+    return replace(config, sweeps=sweeps, seeds=seeds)
+
+
+def _last(values: list[float]) -> float | None:
+    return values[-1] if values and math.isfinite(values[-1]) else None

@@ -35,12 +35,15 @@ def block_loss(
     scores = block_scores(model.transition, source, to, goal, block.row)
     cost = adjacency.cost[block.edge] / model.cost_scale
     target = bellman_target(cost, block.next_value)
-    trained = is_trained(target, block.sources[block.row], head, block.goals)
+    tail = block.sources[block.row]
+    trained = is_trained(target, tail, head, block.goals)
     loss = bellman_loss(scores, target, trained, config.relative)
     if config.ranking > 0:
         at_goal = head[:, None] == block.goals
         readout = with_terminal(scores, at_goal, cost[:, None], model.terminal)
         wanted = with_terminal(target, at_goal, cost[:, None], model.terminal)
+        # At the goal there is nothing to decide.
+        wanted = wanted.masked_fill(tail[:, None] == block.goals, float('inf'))
         loss = loss + config.ranking * ranking_loss(
             readout,
             wanted,

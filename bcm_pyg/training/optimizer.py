@@ -23,7 +23,7 @@ def make_optimizer(model: BCM, config: FitConfig) -> torch.optim.Optimizer:
 
 
 def learning_rate(peak: float, done: float) -> float:
-    """Up over the first part of the budget, then down to 0 in a line."""
+    """Up from a tenth at first, then down to 0 in a line."""
     if done < WARMUP:
-        return peak * done / WARMUP
+        return peak * (0.1 + 0.9 * done / WARMUP)
     return peak * (1 - done) / (1 - WARMUP)

@@ -41,17 +41,21 @@ class PairSampler:
 
     def goals(self, num: int) -> Tensor:
         """Distinct goals, as many as there are if fewer than :obj:`num`."""
-        order = self._permutation(self._goals.numel())[:num]
+        order = self.permutation(self._goals.numel())[:num]
         return self._goals[order]
+
+    def reach(self, goals: Tensor) -> Tensor | None:
+        """Which nodes reach the goals, bool :obj:`[N, G]`; None for all."""
+        return None if self.connected else self.reachability.to_goals(goals)
 
     def seeds(self, num: int) -> Tensor:
         """Distinct sources, as many as there are if fewer than :obj:`num`."""
-        order = self._permutation(self._sources.numel())[:num]
+        order = self.permutation(self._sources.numel())[:num]
         return self._sources[order]
 
     def block(self, pool: Tensor, num: int) -> Tensor:
         """Positions in a pool of goals that share a weak component."""
-        order = self._permutation(pool.numel())
+        order = self.permutation(pool.numel())
         if not self.connected:
             part = self.reachability.weak[pool[order]]
             order = order[part == part[0]]
@@ -81,7 +85,8 @@ class PairSampler:
             )
         return self._sources[pick]
 
-    def _permutation(self, num: int) -> Tensor:
+    def permutation(self, num: int) -> Tensor:
+        """A random order of so many things."""
         return torch.randperm(
             num, generator=self._generator, device=self._goals.device
         )

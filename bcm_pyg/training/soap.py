@@ -111,7 +111,9 @@ def _turn_bases(state: dict[str, Any]) -> None:
         old = state[side]
         image = state[f'{side}_mean'] @ old
         order = (old * image).sum(0).argsort(descending=True)
-        new = torch.linalg.qr(image[:, order])[0]
+        # Row-major like everything else: products depend on the layout in
+        # their last bits, and a checkpoint does not keep it.
+        new = torch.linalg.qr(image[:, order])[0].contiguous()
         state['square'] = state['square'].index_select(axis, order)
         turn = new.T @ old
         mean = state['mean']

@@ -14,17 +14,17 @@ MAX_SLOTS = 16
 
 
 def hop_diameter(adjacency: Adjacency) -> int:
-    """A lower bound of the largest number of hops between two nodes.
+    """A lower bound of the largest number of hops from a node to another.
 
-    Four searches, each from the farthest node that the last one found, in the
-    largest weak component; exact on trees and grids.
+    Six searches in the largest weak component, in turn against and along the
+    edges, each from the farthest node that the last one found.
     """
-    graph = adjacency.to_scipy()
-    label = connected_components(graph, connection='weak')[1]
+    graphs = [adjacency.to_scipy(reverse=True), adjacency.to_scipy()]
+    label = connected_components(graphs[0], connection='weak')[1]
     part = np.bincount(label).argmax()
     node, most = int(np.flatnonzero(label == part)[0]), 0
-    for _ in range(4):
-        hops = dijkstra(graph, unweighted=True, indices=node)
+    for turn in range(6):
+        hops = dijkstra(graphs[turn % 2], unweighted=True, indices=node)
         hops[np.isinf(hops)] = -1
         node = int(hops.argmax())
         most = max(most, int(hops[node]))

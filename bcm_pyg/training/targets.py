@@ -26,7 +26,8 @@ class Block(NamedTuple):
         edge: :obj:`[M]` ids of all edges that leave the sources.
         row: :obj:`[M]` the position in :obj:`sources` that each leaves.
         next_value: :obj:`[M, G]` the value of the head of each edge, in units
-            of the map's cost scale; infinite where the goal cannot be reached.
+            of the map's cost scale; infinite where the goal cannot be reached,
+            NaN where it is not known.
     """
 
     sources: Tensor
@@ -91,17 +92,19 @@ class FreshTargets:
         """The block of a step."""
         pool = self.sampler.goals(self.config.goals)
         goals = pool[self.sampler.block(pool, self.config.goals)]
-        reach = None
-        if not self.sampler.connected:
-            reach = self.sampler.reachability.to_goals(goals)
+        reach = self.sampler.reach(goals)
         sources = self.sampler.sources(reach, self.config.sources)
         edge, row = self.adjacency.out_edges(sources)
         heads, where = self.adjacency.dst[edge].unique(return_inverse=True)
         value = values_of(
-            self.model, self.data, self.adjacency, self._hidden, heads, goals
+            self.model,
+            self.data,
+            self.adjacency,
+            self._hidden,
+            heads,
+            goals,
+            reach,
         )
-        if reach is not None:
-            value = value.masked_fill(~reach[heads], float('inf'))
         return Block(sources, goals, edge, row, value[where])
 
     def state(self) -> dict[str, Tensor]:
@@ -156,35 +159,45 @@ class PooledTargets:
         if self.config.targets == 'exact':
             start = self._unknown(goals.numel())
             return self._sweeper(start, goals, times=None, keep=True)
-        draws, seeds = self.config.draws, self.config.seeds
-        assert self.config.sweeps is not None
-        nodes = self.sampler.seeds(draws * seeds)
-        draws = min(draws, nodes.numel())
-        seeds = nodes.numel() // draws
-        value = self._network_values(nodes, goals)
+        reach = self.sampler.reach(goals)
+        draws = self.config.draws
+        nodes, place = self._seeds()
+        value = values_of(
+            self.model,
+            self.data,
+            self.adjacency,
+            self._hidden,
+            nodes,
+            goals,
+            reach,
+        )
         start = self._unknown(draws * goals.numel())
         for draw in range(draws):
-            rows = slice(draw * seeds, (draw + 1) * seeds)
             columns = slice(draw * goals.numel(), (draw + 1) * goals.numel())
-            start[nodes[rows], columns] = value[rows]
+            start[nodes[place[draw]], columns] = value[place[draw]]
+        assert self.config.sweeps is not None
         # The target itself is one more backup.
         swept = self._sweeper(
             start, goals.repeat(draws), self.config.sweeps - 1, keep=True
         )
-        return swept.view(-1, draws, goals.numel()).mean(dim=1)
+        return _mean_of_known(swept.view(-1, draws, goals.numel()), reach)
+
+    def _seeds(self) -> tuple[Tensor, Tensor]:
+        """Nodes to ask the map on, and the positions of each draw in them."""
+        draws, seeds = self.config.draws, self.config.seeds
+        assert seeds is not None
+        nodes = self.sampler.seeds(draws * seeds)
+        if nodes.numel() == draws * seeds:
+            place = torch.arange(draws * seeds, device=nodes.device)
+            return nodes, place.view(draws, seeds)
+        # A small graph: draws overlap.
+        num = nodes.numel()
+        order = [self.sampler.permutation(num)[:seeds] for _ in range(draws)]
+        return nodes, torch.stack(order)
 
     def _unknown(self, columns: int) -> Tensor:
         size = (self.adjacency.num_nodes, columns)
         return self.adjacency.cost.new_full(size, float('inf'))
-
-    def _network_values(self, nodes: Tensor, goals: Tensor) -> Tensor:
-        value = values_of(
-            self.model, self.data, self.adjacency, self._hidden, nodes, goals
-        )
-        if self.sampler.connected:
-            return value
-        reach = self.sampler.reachability.to_goals(goals)[nodes]
-        return value.masked_fill(~reach, float('inf'))
 
     def _renew(self) -> None:
         num = min(self.config.renew, self._goals.numel())
@@ -203,7 +216,7 @@ class PooledTargets:
         column = self.sampler.block(self._goals, self.config.goals)
         reach = None
         if not self.sampler.connected:
-            reach = torch.isfinite(self._value[:, column])
+            reach = ~torch.isinf(self._value[:, column])
         sources = self.sampler.sources(reach, self.config.sources)
         edge, row = self.adjacency.out_edges(sources)
         head = self.adjacency.dst[edge]
@@ -237,6 +250,7 @@ def values_of(
     hidden: Tensor,
     nodes: Tensor,
     goals: Tensor,
+    reach: Tensor | None,
 ) -> Tensor:
     """The map's values of some nodes for some goals, encoding no other node.
 
@@ -245,7 +259,21 @@ def values_of(
     edge, _ = adjacency.out_edges(nodes)
     needed = torch.cat([nodes, adjacency.dst[edge], goals]).unique()
     hidden[needed] = model.hidden(data, needed)
-    return block_values(model, hidden, adjacency, nodes, goals)
+    return block_values(model, hidden, adjacency, nodes, goals, reach)
+
+
+def _mean_of_known(value: Tensor, reach: Tensor | None) -> Tensor:
+    """The mean over draws :obj:`[N, draws, G]` that know a value.
+
+    Where none does the value is NaN, unless the goal cannot be reached at all:
+    then it is infinite.
+    """
+    known = torch.isfinite(value)
+    total = value.masked_fill(~known, 0).sum(dim=1)
+    mean = total / known.sum(dim=1)  # 0 / 0 is NaN
+    if reach is not None:
+        mean = mean.masked_fill(~reach, float('inf'))
+    return mean
 
 
 def _empty_hidden(model: BCM, adjacency: Adjacency) -> Tensor:

@@ -47,7 +47,7 @@ class Trainer:
     Args:
         model (BCM): The map.
         data (torch_geometric.data.Data): Its canonical graph.
-        config (FitConfig): How to train; :obj:`sweeps` is a number.
+        config (FitConfig): How to train, nothing left to default.
         progress (bool): Whether to show a bar.
         callback (Callable, optional): Called at every validation.
         checkpoint (Path, optional): Where the state of the run is kept.
@@ -109,7 +109,10 @@ class Trainer:
             self.bar.close()
         self.history.rows_per_second = self.rows / max(self.seconds(), 1e-9)
         self.save()
-        self.validate()
+        try:
+            self.validate()
+        except KeyboardInterrupt:  # an impatient second one
+            self.history.interrupted = True
         return self.history
 
     def seconds(self) -> float:
@@ -170,7 +173,9 @@ class Trainer:
             planner = Planner(self.model, self.data)
             report = evaluate(planner, self.data, *self.queries)
             gap, rate = report.gap, report.success_rate
-        mean = sum(self.losses) / max(1, len(self.losses))
+        mean = float('nan')
+        if self.losses:
+            mean = sum(self.losses) / len(self.losses)
         self.losses.clear()
         self.validations += 1
         history.step.append(history.steps)

@@ -10,8 +10,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg import planning_graph
+from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.training import sweeps
-from bcm_pyg.training.sweeps import Sweeper
+from bcm_pyg.training.sweeps import Sweeper, hop_diameter
 from bcm_pyg.utils import Adjacency
 
 INFINITE = float('inf')
@@ -178,3 +179,28 @@ def test_a_goal_may_come_twice(diamond: Data) -> None:
     value[:, 2] = value[:, 0]
     swept: Tensor = make_sweeper(diamond, 'paper')(value, goals, 2, True)
     assert swept[:, 0].tolist() == swept[:, 2].tolist()
+
+
+@pytest.mark.parametrize('cost', [0.0, 2.0])
+def test_hop_diameter(cost: float) -> None:
+    node = torch.arange(5)
+    chain = torch.stack([node, node + 1])
+    data = planning_graph(
+        Data(
+            pos=torch.randn(8, 2),  # 0 to 5 in a row, 6 and 7 alone
+            edge_index=torch.cat([chain, chain.flip(0)], dim=1),
+            edge_cost=torch.full((10,), cost),
+        )
+    )
+    assert hop_diameter(Adjacency.from_data(data)) == 5
+    grid = weighted_grid('open', side=4)
+    assert hop_diameter(Adjacency.from_data(grid)) == 6
+
+
+@settings(deadline=None, max_examples=20)
+@given(graph=random_graphs())
+def test_hop_diameter_is_a_lower_bound(graph: Data) -> None:
+    data = planning_graph(graph)
+    hops = dict(nx.all_pairs_shortest_path_length(to_nx(data)))
+    most = max(max(line.values()) for line in hops.values())
+    assert 0 <= hop_diameter(Adjacency.from_data(data)) <= most

@@ -40,7 +40,8 @@ def targets_of(
     adjacency = Adjacency.from_data(data)
     generator = torch.Generator().manual_seed(seed)
     sampler = PairSampler(adjacency, Reachability(adjacency), generator)
-    settings = {'sources': 12, 'goals': 4, 'pool': 6, 'renew': 4, 'sweeps': 3}
+    settings = {'sources': 12, 'goals': 4, 'pool': 6, 'renew': 4}
+    settings |= {'sweeps': 3, 'draws': 2, 'seeds': 20}
     config = FitConfig(targets=kind, **{**settings, **kwargs})
     return make_targets(model, data, adjacency, sampler, config)
 
@@ -205,7 +206,7 @@ def test_exact_targets(terminal: str, graph: Data, seed: int) -> None:
 def test_what_holds_for_all_targets(
     kind: str, terminal: str, graph: Data, seed: int
 ) -> None:
-    # With the default draws, and a pool larger than most of the graphs.
+    # With several draws, and a pool larger than most of the graphs.
     data = planning_graph(graph)
     model = small_map(data, 'one_hot', terminal)
     targets = targets_of(model, data, kind, seed, pool=10, sweeps=9)

@@ -122,7 +122,7 @@ class InteractionEncoder(NodeEncoder):
 
 
 def _waves(size: int, channels: int) -> Tensor:
-    """Waves of random phase along an axis, slow ones the larger, of rms 1."""
+    """Waves of random phase along an axis, the slow ones higher."""
     place = torch.linspace(0, 1, size)[:, None]
     frequency = torch.arange(channels) // 2 + 1
     height = frequency**-0.5
