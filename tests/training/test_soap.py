@@ -1,0 +1,114 @@
+import copy
+
+import pytest
+import torch
+
+from bcm_pyg.training.soap import SOAP
+
+
+def plain_soap(weights, gradients, lr, beta, every, eps=1e-8):
+    """SOAP as its paper states it, moments kept in the weights' own basis."""
+    count, dim = len(gradients), weights.dim()
+    mean = torch.zeros_like(weights)
+    square = torch.zeros_like(weights)
+    left = right = None
+    for step, grad in enumerate(gradients, start=1):
+        if dim == 2:
+            if step == 1:
+                left_mean, right_mean = grad @ grad.T, grad.T @ grad
+                left = torch.linalg.eigh(left_mean)[1].flip(1)
+                right = torch.linalg.eigh(right_mean)[1].flip(1)
+            else:
+                left_mean = beta * left_mean + (1 - beta) * grad @ grad.T
+                right_mean = beta * right_mean + (1 - beta) * grad.T @ grad
+                if step % every == 0:
+                    new = []
+                    for old, cov, axis in (
+                        (left, left_mean, 0),
+                        (right, right_mean, 1),
+                    ):
+                        image = cov @ old
+                        order = (old * image).sum(0).argsort(descending=True)
+                        square = square.index_select(axis, order)
+                        new.append(torch.linalg.qr(image[:, order])[0])
+                    left, right = new
+        mean = beta * mean + (1 - beta) * grad
+        turned = grad if dim == 1 else left.T @ grad @ right
+        square = beta * square + (1 - beta) * turned**2
+        top = mean if dim == 1 else left.T @ mean @ right
+        step_ = (top / (1 - beta**step)) / (
+            (square / (1 - beta**step)).sqrt() + eps
+        )
+        weights = weights - lr * (step_ if dim == 1 else left @ step_ @ right.T)
+    assert count == len(gradients)
+    return weights
+
+
+@pytest.mark.parametrize('shape', [(5,), (6, 4), (3, 7)])
+def test_agrees_with_the_plain_form(shape):
+    start = torch.randn(shape, dtype=torch.float64)
+    gradients = [torch.randn(shape, dtype=torch.float64) for _ in range(23)]
+    parameter = torch.nn.Parameter(start.clone())
+    optimizer = SOAP([parameter], lr=0.1, beta=0.9, every=5)
+    for gradient in gradients:
+        parameter.grad = gradient.clone()
+        optimizer.step()
+    expected = plain_soap(start, gradients, lr=0.1, beta=0.9, every=5)
+    torch.testing.assert_close(parameter.data, expected, rtol=1e-8, atol=1e-8)
+
+
+def test_beats_adam_on_a_turned_quadratic():
+    turn = torch.linalg.qr(torch.randn(20, 20))[0]
+    scale = torch.logspace(0, 3, 20)
+
+    def loss(weight):
+        return (scale[:, None] * (turn @ weight)).square().mean()
+
+    start = torch.randn(20, 10)
+    final = {}
+    for kind in (SOAP, torch.optim.Adam):
+        weight = torch.nn.Parameter(start.clone())
+        optimizer = kind([weight], lr=0.02)
+        for _ in range(300):
+            optimizer.zero_grad()
+            loss(weight).backward()
+            optimizer.step()
+        final[kind] = loss(weight).item()
+    assert final[SOAP] < 0.1 * final[torch.optim.Adam]
+
+
+def test_state_dict_round_trip():
+    def run(parameter, optimizer, gradients):
+        for gradient in gradients:
+            parameter.grad = gradient.clone()
+            optimizer.step()
+
+    gradients = [torch.randn(4, 3) for _ in range(14)]
+    whole = torch.nn.Parameter(torch.randn(4, 3))
+    first = torch.nn.Parameter(whole.data.clone())
+    run(whole, SOAP([whole]), gradients)
+    optimizer = SOAP([first])
+    run(first, optimizer, gradients[:7])
+    second = torch.nn.Parameter(first.data.clone())
+    resumed = SOAP([second])
+    resumed.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    run(second, resumed, gradients[7:])
+    assert torch.equal(second.data, whole.data)
+
+
+def test_long_sides_are_left_alone(monkeypatch):
+    monkeypatch.setattr('bcm_pyg.training.soap.MAX_SIDE', 5)
+    parameter = torch.nn.Parameter(torch.randn(4, 9))
+    optimizer = SOAP([parameter])
+    for _ in range(12):
+        parameter.grad = torch.randn(4, 9)
+        optimizer.step()
+    state = optimizer.state[parameter]
+    assert 'left' in state and 'right' not in state
+    assert torch.isfinite(parameter).all()
+
+
+def test_parameters_without_gradient_stay():
+    parameter = torch.nn.Parameter(torch.ones(3, 3))
+    SOAP([parameter]).step()
+    assert torch.equal(parameter.data, torch.ones(3, 3))
