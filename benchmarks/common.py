@@ -61,7 +61,7 @@ class Results:
 
     def add(self, row: dict[str, Any]) -> None:
         """Appends a row with where it came from, and writes the file."""
-        self.rows.append({**row, **provenance()})
+        self.rows.append({**row, **PROVENANCE})
         RESULTS.mkdir(exist_ok=True)
         text = json.dumps({'rows': self.rows}, indent=1) + '\n'
         part = self.path.with_suffix('.part')
@@ -79,9 +79,9 @@ def provenance() -> dict[str, Any]:
         )
         return done.stdout.strip()
 
-    script = Path(sys.argv[0]).resolve().relative_to(root)
+    script = f'benchmarks/{Path(sys.argv[0]).name}'
     return {
-        'command': shlex.join(['python', str(script), *sys.argv[1:]]),
+        'command': shlex.join(['python', script, *sys.argv[1:]]),
         'commit': git('rev-parse', '--short', 'HEAD')
         + ('+' if git('status', '--porcelain', 'bcm_pyg') else ''),
         'cores': os.cpu_count(),
@@ -97,6 +97,10 @@ def _cpu() -> str:
         if line.startswith('model name'):
             return line.split(':', 1)[1].strip()
     return platform.processor()
+
+
+#: Taken at the start: the checkout may move on while a long run works.
+PROVENANCE = provenance()
 
 
 def trained_map(

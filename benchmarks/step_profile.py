@@ -87,12 +87,11 @@ def _products(
     hidden = model.transition.hidden_channels
     codes = model.transition.in_channels
     out: list[Callable[[], Tensor]] = []
-    # First layer once per node; second and third for edges and for pairs. Each
+    # First layer once per node; second and third for edges and pairs. Each
     # has one product forward and two backward (the first layer of a table has
     # both too: the tables are trained).
     shapes = [(sources + edges + goals, codes, hidden)]
-    for rows in (edges, sources * goals):
-        shapes += 2 * [(rows, hidden, hidden)]
+    shapes += 2 * [(edges + sources * goals, hidden, hidden)]
     for rows, inner, outer in shapes:
         x, w = torch.randn(rows, inner), torch.randn(outer, inner)
         y = torch.randn(rows, outer)

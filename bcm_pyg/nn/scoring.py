@@ -37,8 +37,13 @@ def block_scores(
         The scores, :obj:`[M, G]`. Memory is that of a few times
         :math:`S (G + 32) + M` rows.
     """
-    z_edge = transition.tail(head - source[row])  # [M, Z]
-    z_goal = transition.tail(goal[None] - source[:, None])  # [S, G, Z]
+    # One pass for edges and pairs: a larger product is a faster one.
+    # The bias goes in on the short side.
+    source = source - transition.lin1.bias
+    to_goal = goal[None] - source[:, None]  # [S, G, H]
+    z = transition.rest(torch.cat([head - source[row], to_goal.flatten(0, 1)]))
+    z_edge = z[: row.numel()]  # [M, Z]
+    z_goal = z[row.numel() :].view(*to_goal.shape[:2], z.size(1))  # [S, G, Z]
     product = _grouped_products(z_edge, z_goal, row)
     edge_square = z_edge.square().sum(-1, keepdim=True)
     return edge_square + z_goal.square().sum(-1)[row] - 2 * product
@@ -90,8 +95,9 @@ def pair_scores(
     Returns:
         The scores, :obj:`[M]`.
     """
-    z_edge = transition.tail(head - source[row])
-    z_goal = transition.tail(goal - source)
+    source = source - transition.lin1.bias
+    z_edge = transition.rest(head - source[row])
+    z_goal = transition.rest(goal - source)
     return (z_edge - z_goal[row]).square().sum(-1)
 
 

@@ -69,7 +69,11 @@ class Transition(torch.nn.Module):
 
     def tail(self, hidden: Tensor) -> Tensor:
         """:math:`z` of differences of hidden rows :obj:`[*, hidden]`."""
-        return self.lin3(silu(self.lin2(silu(hidden + self.lin1.bias))))
+        return self.rest(hidden + self.lin1.bias)
+
+    def rest(self, hidden: Tensor) -> Tensor:
+        """:math:`z` of hidden differences that have the first bias already."""
+        return self.lin3(silu(self.lin2(silu(hidden))))
 
     def config(self) -> dict[str, int]:
         """The constructor arguments."""

@@ -63,6 +63,7 @@ class Sweeper:
         )
         slot = torch.arange(adjacency.num_edges, device=degree.device)
         slot = slot - adjacency.rowptr[adjacency.src]
+        self._spare: tuple[Tensor, Tensor] | None = None
         self._slots: list[tuple[Tensor, Tensor]] = []
         for place in range(min(MAX_SLOTS, int(degree.max()))):
             rows = self._order[: int((degree > place).sum())]
@@ -94,7 +95,7 @@ class Sweeper:
         value = value[self._order]
         pinned = self._pins(goals)
         value[pinned] = 0
-        swept, way = torch.empty_like(value), torch.empty_like(value)
+        swept, way = self._scratch(value)
         for _ in range(self.adjacency.num_nodes if times is None else times):
             if keep:
                 swept.copy_(value)
@@ -111,6 +112,12 @@ class Sweeper:
             if times is None and torch.equal(swept, value):
                 break
         return value[self._rank]
+
+    def _scratch(self, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Two tables to work in, kept: fresh pages cost more than a sweep."""
+        if self._spare is None or self._spare[0].shape != value.shape:
+            self._spare = torch.empty_like(value), torch.empty_like(value)
+        return self._spare
 
     def _sweep_rest(self, value: Tensor, swept: Tensor) -> None:
         tail, head, cost = self._rest

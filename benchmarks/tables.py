@@ -1,0 +1,158 @@
+"""The tables that render.py writes, each made from one file of results."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from common import Results
+
+#: The paper's Gap for the rows of the training table, in percent.
+PAPER_GAP = {
+    ('wide', 40): 5.07,
+    ('mild', 40): 4.01,
+    ('uniform', 40): 0.07,
+    ('wide', 60): 12.4,
+}
+
+LABELS = {
+    'sweeps': 'ours, self-supervised',
+    'paper': "the paper's objective",
+    'exact': 'exact targets (supervised)',
+}
+
+
+def markdown(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A table, every cell as it prints."""
+    head = list(head)
+    lines = ['| ' + ' | '.join(head) + ' |', '|' + '---|' * len(head)]
+    for row in rows:
+        lines.append('| ' + ' | '.join(str(cell) for cell in row) + ' |')
+    return '\n'.join(lines)
+
+
+def _spread(values: list[float], digits: int) -> str:
+    text = f'{statistics.mean(values):.{digits}f}'
+    if len(values) > 1:
+        text += f' ± {statistics.stdev(values):.{digits}f}'
+    return text
+
+
+def training_table() -> str:
+    """Gap by graph and targets, mean over the seeds that were run."""
+    groups: dict[tuple, list[dict[str, Any]]] = {}
+    for row in Results('training_table').rows:
+        key = (row['side'], row['costs'], row['targets'], row['budget_seconds'])
+        groups.setdefault(key, []).append(row)
+    order = {name: place for place, name in enumerate(LABELS)}
+    kinds = {'wide': 0, 'mild': 1, 'uniform': 2}
+    rows = []
+    for key in sorted(
+        groups, key=lambda key: (key[0], kinds[key[1]], order[key[2]])
+    ):
+        side, costs, targets, _ = key
+        group = groups[key]
+        first = group[0]
+        published = PAPER_GAP.get((costs, side))
+        rows.append(
+            [
+                f'U, {costs}, N = {side * side}',
+                LABELS[targets],
+                first['sweeps'] if targets != 'exact' else 'converged',
+                first['terminal'],
+                f'{first["parameters"]:,}',
+                f'{statistics.mean(row["train_seconds"] for row in group):.0f}',
+                f'{statistics.mean(row["steps"] for row in group):.0f}',
+                f'{min(row["success_rate"] for row in group):.3f}',
+                _spread([row['gap'] for row in group], 2),
+                '-' if published is None else published,
+                ', '.join(str(row['seed']) for row in group),
+            ]
+        )
+    head = [
+        'graph',
+        'targets',
+        'k',
+        'terminal',
+        'parameters',
+        'seconds',
+        'steps',
+        'SR',
+        'Gap %',
+        'Gap % in the paper',
+        'seeds',
+    ]
+    return markdown(head, rows)
+
+
+def training_ablation() -> str:
+    """One change of a default at a time."""
+    rows = [
+        [
+            row['name'],
+            row['steps'],
+            f'{row["success_rate"]:.3f}',
+            f'{row["gap"]:.2f}',
+        ]
+        for row in Results('training_ablation').rows
+    ]
+    return markdown(['change', 'steps', 'SR', 'Gap %'], rows)
+
+
+def training_profile() -> str:
+    """Where a step goes."""
+    rows = [
+        [
+            row['side'] ** 2,
+            *(
+                f'{row[f"{part}_ms"]:.1f} ({100 * row[f"{part}_share"]:.0f} %)'
+                for part in ('targets', 'forward', 'backward', 'optimizer')
+            ),
+            f'{row["bare_products_ms"]:.1f}',
+            f'{row["bare_products_over_network"]:.2f}',
+        ]
+        for row in Results('training_profile').rows
+    ]
+    head = [
+        'N',
+        'targets ms',
+        'forward ms',
+        'backward ms',
+        'optimiser ms',
+        'bare products ms',
+        'bare / (forward + backward)',
+    ]
+    return markdown(head, rows)
+
+
+def training_update() -> str:
+    """Training on against training from scratch."""
+    rows = [
+        [
+            row['name'],
+            f'{row["gap_before"]:.2f}',
+            f'{row["gap_after"]:.2f}',
+            f'{row["gap_wanted"]:.2f}',
+            f'{row["update_seconds"]:.0f}',
+            f'{row["ratio"]:.2f}',
+        ]
+        for row in Results('training_update').rows
+    ]
+    head = [
+        'change',
+        'Gap % before',
+        'Gap % after',
+        'wanted',
+        'seconds',
+        'of from scratch',
+    ]
+    return markdown(head, rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    'training_table': training_table,
+    'training_ablation': training_ablation,
+    'training_profile': training_profile,
+    'training_update': training_update,
+}
