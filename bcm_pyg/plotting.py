@@ -13,8 +13,6 @@ from bcm_pyg.planning import Plan
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-STYLES = ('-', '--', ':', '-.')
-
 
 def plot_route(
     data: Data,
@@ -22,33 +20,43 @@ def plot_route(
     ax: Axes | None = None,
     *,
     query: int = 0,
+    cost: str | None = None,
     colorbar: bool = True,
 ) -> Axes:
     """Draws a route, or one per planner, on the graph.
 
     Edges are coloured by cost. A grid (a graph with :obj:`blocked`) is drawn as
     its matrix: rows downward, blocked cells dark. Other graphs are drawn with
-    their first coordinate to the right and their second upward. A query without
-    a route is named in the legend all the same.
+    their first coordinate to the right and their second upward; further ones
+    are left out. A disc marks the start, a star the goal. A query without a
+    route is named in the legend all the same.
 
     Args:
         data (torch_geometric.data.Data): The graph; at least two axes.
         plan (Plan or Mapping[str, Plan]): The routes, or several by name.
         ax (matplotlib.axes.Axes, optional): Where to draw. (default: a new one)
         query (int, optional): Which query of the plan. (default: :obj:`0`)
+        cost (str, optional): The costs, as in
+            :func:`~bcm_pyg.planning_graph`. (default: :obj:`None`)
         colorbar (bool, optional): Whether to show what colours mean. (default:
             :obj:`True`)
     """
     try:
         import matplotlib.pyplot as plt
         from matplotlib.collections import LineCollection
+        from matplotlib.patches import Rectangle
     except ImportError:
         raise BCMError(
             "plot_route needs matplotlib: run 'pip install bcm_pyg[plot]'"
         ) from None
-    data = planning_graph(data).cpu()
+    data = planning_graph(data, cost=cost).cpu()
     if data.pos.size(1) < 2:
         raise BCMError('a picture needs at least two coordinate axes')
+    if not isinstance(plan, (Plan, Mapping)):
+        raise BCMError(
+            'plan must be a Plan, or a mapping from names to plans (got '
+            f'{type(plan).__name__})'
+        )
     plans = {'route': plan} if isinstance(plan, Plan) else dict(plan)
     for name, one in plans.items():
         if not -len(one) <= query < len(one):
@@ -61,15 +69,20 @@ def plot_route(
     if is_grid:
         xy = xy[:, ::-1]
         ax.invert_yaxis()
-    segments = xy[data.edge_index.T.numpy()]
-    lines = LineCollection(list(segments), cmap='YlGnBu', linewidths=1.5)
+        for x, y in xy[data.blocked.numpy()] - 0.5:
+            ax.add_patch(Rectangle((x, y), 1, 1, color='0.35', linewidth=0))
+    lines = LineCollection(
+        list(xy[data.edge_index.T.numpy()]), cmap=_colours(), linewidths=1.5
+    )
     lines.set_array(data.edge_cost.numpy())
+    lines.set_norm(_scale(data.edge_cost.numpy()))
     ax.add_collection(lines)
-    if is_grid:
-        wall = xy[data.blocked.numpy()]
-        ax.plot(*wall.T, 's', color='0.25', markersize=4)
     for place, (name, one) in enumerate(plans.items()):
         _draw(ax, xy, one, query, name, place)
+    found = [one.path(query) for one in plans.values() if one.success[query]]
+    if found:
+        ax.plot(*xy[found[0][0]], 'o', color='k', markersize=9, zorder=5)
+        ax.plot(*xy[found[0][-1]], '*', color='k', markersize=16, zorder=5)
     if colorbar and ax.figure is not None:
         ax.figure.colorbar(lines, ax=ax, label='edge cost', shrink=0.8)
     ax.set_aspect('equal')
@@ -80,20 +93,40 @@ def plot_route(
     return ax
 
 
+def _colours() -> Any:
+    """Grey to blue, without the light end that vanishes on white."""
+    from matplotlib import colormaps
+    from matplotlib.colors import LinearSegmentedColormap
+
+    part = colormaps['PuBuGn'](np.linspace(0.25, 1, 64))
+    return LinearSegmentedColormap.from_list('cost', part)
+
+
+def _scale(cost: np.ndarray) -> Any:
+    """Linear, or logarithmic where costs span several orders of magnitude."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    positive = cost[cost > 0]
+    if positive.size and positive.max() > 30 * np.median(positive):
+        return LogNorm(np.quantile(positive, 0.01), positive.max(), clip=True)
+    return Normalize(cost.min(), cost.max())
+
+
 def _draw(
     ax: Any, xy: np.ndarray, plan: Plan, query: int, name: str, place: int
 ) -> None:
+    """One route; later ones are thinner, so that all can be seen."""
     path = plan.path(query)
+    color = ('#d55e00', '#f0e442', '#cc79a7', '#009e73')[place % 4]
     if not path:
-        ax.plot([], [], color=f'C{place + 1}', label=f'{name} (no route)')
+        ax.plot([], [], ' ', label=f'{name} (no route)')
         return
+    width = max(1.5, 6 - 2.5 * place)
+    ax.plot(*xy[path].T, color='k', linewidth=width + 1.5, zorder=3 + place / 9)
     ax.plot(
         *xy[path].T,
-        STYLES[place % len(STYLES)],
-        color=f'C{place + 1}',
-        linewidth=3,
+        color=color,
+        linewidth=width,
+        zorder=3.05 + place / 9,
         label=f'{name} (cost {float(plan.cost[query]):.1f})',
     )
-    if place == 0:
-        ax.plot(*xy[path[0]], 'o', color='k', markersize=9, zorder=5)
-        ax.plot(*xy[path[-1]], '*', color='k', markersize=15, zorder=5)

@@ -46,7 +46,8 @@ if args.edges == 'knn':
     edge_index = torch.stack([tail, near.reshape(-1)])
 else:
     corners = torch.from_numpy(Delaunay(pos).simplices).long()
-    edge_index = torch.cat([corners[:, [0, 1]], corners[:, [1, 2]]]).T
+    sides = [corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]]
+    edge_index = torch.cat(sides).T
 edge_index = to_undirected(edge_index)
 # The ground is rough in the north; going there costs up to three times more.
 tail, head = pos[edge_index]

@@ -9,12 +9,15 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.planning import Candidates, Plan
+from bcm_pyg.planning.connected import plan_connected
 from bcm_pyg.planning.rollout import greedy_rollout
 from bcm_pyg.typing import Ids
-from bcm_pyg.utils import Adjacency, Reachability, as_queries
-
-from ._checks import check_float
-from ._connected import plan_connected
+from bcm_pyg.utils import (
+    Adjacency,
+    Reachability,
+    as_queries,
+    check_float,
+)
 
 #: Queries at a time.
 BATCH_SIZE = 4096

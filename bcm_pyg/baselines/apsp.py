@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from scipy.sparse.csgraph import dijkstra
@@ -8,11 +10,14 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.planning import Plan
-from bcm_pyg.planning.rollout import _routes
+from bcm_pyg.planning.walks import Steps, plan_of_walks
 from bcm_pyg.typing import Ids
-from bcm_pyg.utils import Adjacency, Reachability, as_queries
-
-from ._checks import check_int
+from bcm_pyg.utils import (
+    Adjacency,
+    Reachability,
+    as_queries,
+    check_int,
+)
 
 #: Bytes of distances and predecessors that one search call makes.
 CHUNK_BYTES = 2**26
@@ -71,24 +76,23 @@ class APSP:
         )
         cost = self.distance[start, goal]
         success = torch.isfinite(cost)
-        hops = torch.zeros_like(start)
-        walk = []
+        steps: Steps = []
         query = (success & (start != goal)).nonzero().squeeze(1)
         node = start[query]
         while query.numel() > 0:
             node = self.next_hop[node, goal[query]].long()
-            hops[query] += 1
-            walk.append((query, node))
+            steps.append((query, node))
             on = node != goal[query]
             query, node = query[on], node[on]
-        return Plan(
+        plan = plan_of_walks(
+            start,
+            steps,
             success=success,
             cost=cost,
-            hops=hops,
-            nodes=_routes(start, success, hops, walk),
-            expansions=hops.clone(),
+            expansions=torch.zeros_like(start),
             lower_bound=cost.clone(),
         )
+        return replace(plan, expansions=plan.hops.clone())
 
     def storage_bytes(self) -> int:
         """Bytes of both tables, the paper's count."""

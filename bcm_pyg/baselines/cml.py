@@ -8,12 +8,17 @@ from tqdm import tqdm
 
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.planning import Plan
-from bcm_pyg.planning.rollout import _routes
+from bcm_pyg.planning.connected import plan_connected
+from bcm_pyg.planning.walks import Steps, plan_of_walks
 from bcm_pyg.typing import Ids
-from bcm_pyg.utils import Adjacency, Reachability, as_queries, scatter_min
+from bcm_pyg.utils import (
+    Adjacency,
+    Reachability,
+    as_queries,
+    check_int,
+    scatter_min,
+)
 
-from ._checks import check_int
-from ._connected import plan_connected
 from ._costs import inverse_costs
 
 #: Learning rates of states, actions and inverse model.
@@ -184,10 +189,9 @@ class CML:
         seen = torch.zeros(num_queries, adjacency.num_nodes, dtype=torch.bool)
         success = starts == goals
         cost = torch.zeros(num_queries, dtype=torch.float64)
-        hops = torch.zeros_like(starts)
         expansions = torch.zeros_like(starts)
         stale = torch.zeros_like(starts)  # steps since a new action was used
-        walk = []
+        steps: Steps = []
 
         query = (~success).nonzero().squeeze(1)  # those still under way
         node = starts[query]
@@ -208,8 +212,7 @@ class CML:
             used[query, edge] = True
             node = adjacency.dst[edge]
             cost[query] += adjacency.cost[edge].double()
-            hops[query] += 1
-            walk.append((query, node))
+            steps.append((query, node))
             arrived = node == goals[query]
             success[query] = arrived
             # Over old actions alone, a walk longer than their nodes is a
@@ -218,15 +221,8 @@ class CML:
             on = ~arrived & (stale[query] <= expansions[query])
             query, node = query[on], node[on]
 
-        cost = cost.masked_fill(~success, float('inf'))
-        hops = hops.masked_fill(~success, 0)
-        return Plan(
-            success=success,
-            cost=cost,
-            hops=hops,
-            nodes=_routes(starts, success, hops, walk),
-            expansions=expansions,
-            lower_bound=torch.zeros_like(cost),
+        return plan_of_walks(
+            starts, steps, success=success, cost=cost, expansions=expansions
         )
 
     def __repr__(self) -> str:

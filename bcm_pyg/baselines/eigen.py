@@ -10,12 +10,19 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.planning import Candidates, Plan
+from bcm_pyg.planning.connected import plan_connected
 from bcm_pyg.planning.rollout import greedy_rollout
 from bcm_pyg.typing import Ids
-from bcm_pyg.utils import Adjacency, Reachability, as_ids, as_queries
+from bcm_pyg.utils import (
+    Adjacency,
+    Reachability,
+    as_ids,
+    as_queries,
+    check_choice,
+    check_float,
+    check_int,
+)
 
-from ._checks import check_choice, check_float, check_int
-from ._connected import plan_connected
 from ._costs import inverse_costs
 
 WEIGHTS = ('binary', 'inverse', 'rbf')

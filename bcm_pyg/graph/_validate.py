@@ -8,6 +8,9 @@ from torch_geometric.data import Batch, Data, HeteroData
 
 from bcm_pyg.errors import BCMError
 
+#: Codes on an axis: tables of more rows are a mistake, not a map.
+MAX_CODE = 2**24
+
 
 def is_homogeneous(data: object) -> None:
     """Refuses everything but one plain :obj:`Data` with an edge_index."""
@@ -42,25 +45,27 @@ def attribute(data: Data, name: str, message: str) -> object:
     return value
 
 
-def position(value: object) -> Tensor:
+def position(name: str, value: object) -> Tensor:
     """Coordinates: real, finite, of shape [N, A] with N, A >= 1."""
-    pos = _plain_tensor('pos', value)
+    pos = _plain_tensor(name, value)
     if pos.dtype == torch.bool:
-        raise BCMError(f'pos must hold numbers (got {pos.dtype})')
+        raise BCMError(f'{name} must hold numbers (got {pos.dtype})')
     if pos.dim() != 2 or pos.size(0) == 0 or pos.size(1) == 0:
         raise BCMError(
-            'pos must have shape [num_nodes, axes] with at least one node and '
-            f'one axis (got {tuple(pos.shape)})'
+            f'{name} must have shape [num_nodes, axes] with at least one node '
+            f'and one axis (got {tuple(pos.shape)})'
         )
     bad = ~torch.isfinite(pos).all(dim=1)
     if bool(bad.any()):
         node = int(bad.nonzero()[0])
         raise BCMError(
-            f'pos must be finite (node {node} is at {pos[node].tolist()})'
+            f'{name} must be finite (node {node} is at {pos[node].tolist()})'
         )
     span = pos.double().abs().max()
     if float(span) > torch.finfo(torch.float32).max / 4:
-        raise BCMError(f'pos is too large for float32 (up to {float(span):g})')
+        raise BCMError(
+            f'{name} is too large for float32 (up to {float(span):g})'
+        )
     return pos
 
 
@@ -105,7 +110,7 @@ def edge_cost(name: str, value: object, index: Tensor) -> Tensor:
     if cost.dim() != 1:
         raise BCMError(
             f'{name} must have shape [E] or [E, 1] to serve as edge costs (got '
-            f'{tuple(cost.shape)}); name one column with cost=...'
+            f'{tuple(cost.shape)}); pass one column, as cost=data.{name}[:, 0]'
         )
     if cost.numel() != index.size(1):
         raise BCMError(
@@ -134,6 +139,11 @@ def coord(data: Data, num_nodes: int, device: torch.device) -> Tensor | None:
         raise BCMError(
             f'coord must have shape [{num_nodes}, axes] (got '
             f'{tuple(codes.shape)})'
+        )
+    if int(codes.max()) >= MAX_CODE:
+        raise BCMError(
+            f'coord reaches {int(codes.max())}: a map has a table row per '
+            f'code, so codes must lie below {MAX_CODE}'
         )
     bad = (codes < 0).any(dim=1)
     if bool(bad.any()):

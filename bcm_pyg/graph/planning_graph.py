@@ -50,7 +50,9 @@ def planning_graph(
             attribute and the first offending node or edge.
     """
     check.is_homogeneous(data)
-    position = check.position(_find_pos(data, pos))
+    position = check.position(
+        pos if isinstance(pos, str) else 'pos', _find_pos(data, pos)
+    )
     num_nodes = position.size(0)
     check.num_nodes(data, num_nodes)
     edge_index = check.edge_index(data, num_nodes, position.device)
@@ -66,8 +68,8 @@ def planning_graph(
 
     out = Data(num_nodes=num_nodes)
     reserved = {'edge_index', 'num_nodes', 'pos', 'coord', 'edge_cost'}
-    if cost is None or isinstance(cost, str):
-        reserved.add(name)
+    if cost is None:
+        reserved.add(name)  # it lives on as edge_cost
     for key in data.keys():
         if key not in reserved:
             out[key] = _carried(data, key, num_nodes, edge_index.size(1), keep)
@@ -107,7 +109,7 @@ def _find_cost(
         raise check.BCMError(
             f'no edge costs found: data has none of {COST_NAMES}. Name an '
             "attribute with cost='...', or pass cost='length' for "
-            'straight-line length'
+            f'straight-line length{_candidates(data, edge_index)}'
         )
     if not isinstance(cost, str):
         return 'cost', cost
@@ -121,9 +123,24 @@ def _find_cost(
         tail, head = position.double()[edge_index]
         return 'length', (head - tail).norm(dim=-1)
     value = check.attribute(
-        data, cost, f'data has no attribute {cost!r} to take edge costs from'
+        data,
+        cost,
+        f'data has no attribute {cost!r} to take edge costs from'
+        f'{_candidates(data, edge_index)}',
     )
     return cost, value
+
+
+def _candidates(data: Data, edge_index: Tensor) -> str:
+    """What might be meant, for an error message."""
+    found = [
+        key
+        for key in data.keys()
+        if isinstance(data[key], Tensor)
+        and data[key].shape == (edge_index.size(1),)
+        and not data[key].is_complex()
+    ]
+    return f' (one entry per edge have: {", ".join(found)})' if found else ''
 
 
 def _cheapest_edges(

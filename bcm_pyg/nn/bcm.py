@@ -6,14 +6,16 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
+from torch_geometric.nn.inits import reset
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, planning_graph
 from bcm_pyg.typing import Ids
-from bcm_pyg.utils import Adjacency, as_queries
+from bcm_pyg.utils import Adjacency, Reachability, as_ids, as_queries
 
 from .encoders import NodeEncoder, encoder_resolver
 from .encoders.rows import select_rows
+from .modes import evaluating
 from .transition import Transition
 from .values import pair_values
 
@@ -44,7 +46,7 @@ class BCM(torch.nn.Module):
             :obj:`"calibrated"`, its cost, so that scores are costs-to-go;
             :obj:`"paper"`, 0. (default: :obj:`"calibrated"`)
         cost_scale (float, optional): The cost that a score of 1 stands for.
-            (default: :obj:`1.0`)
+            (default: the mean cost of the first graph it is trained on)
     """
 
     cost_scale: Tensor
@@ -54,29 +56,34 @@ class BCM(torch.nn.Module):
         encoder: torch.nn.Module,
         transition: Transition | None = None,
         terminal: str = 'calibrated',
-        cost_scale: float = 1.0,
+        cost_scale: float | None = None,
     ) -> None:
         super().__init__()
         if terminal not in TERMINALS:
             raise BCMError(
                 f'terminal must be one of {TERMINALS} (got {terminal!r})'
             )
-        width = getattr(encoder, 'out_channels', None)
-        if not isinstance(encoder, torch.nn.Module) or not isinstance(
-            width, int
-        ):
+        if not isinstance(encoder, torch.nn.Module):
+            got = encoder if isinstance(encoder, type) else type(encoder)
             raise BCMError(
-                'encoder must be a torch.nn.Module with an int attribute '
-                f'out_channels (got {type(encoder).__name__})'
+                f'encoder must be a torch.nn.Module, an instance (got '
+                f'{getattr(got, "__name__", got)})'
+            )
+        width = getattr(encoder, 'out_channels', None)
+        if not isinstance(width, int):
+            raise BCMError(
+                f'encoder {type(encoder).__name__} must have an int attribute '
+                f'out_channels (got {width!r})'
             )
         # As the buffer will hold it: 1e-50 is 0 there.
-        single = float(torch.tensor(float(cost_scale), device='cpu'))
+        scale = 1.0 if cost_scale is None else float(cost_scale)
+        single = float(torch.tensor(scale, device='cpu'))
         if not 0 < single < float('inf'):
             raise BCMError(
                 'cost_scale must be positive and finite in float32 (got '
                 f'{cost_scale})'
             )
-        transition = transition or Transition(width)
+        transition = Transition(width) if transition is None else transition
         if transition.in_channels != width:
             raise BCMError(
                 f'the transition encoder takes {transition.in_channels} '
@@ -85,7 +92,8 @@ class BCM(torch.nn.Module):
         self.encoder = encoder
         self.transition = transition
         self.terminal = terminal
-        self.register_buffer('cost_scale', torch.tensor(float(cost_scale)))
+        self.register_buffer('cost_scale', torch.tensor(scale))
+        self._has_scale = cost_scale is not None
         #: How the map was trained and what it scored, of JSON types alone.
         self.record: dict[str, Any] = {}
         #: Fingerprint of the graph that the map belongs to, once it has one.
@@ -118,22 +126,21 @@ class BCM(torch.nn.Module):
                 f'arguments {tuple(kwargs)} go with the name of an encoder, '
                 'not with a module'
             )
-        scale = float(data.edge_cost.double().mean().float()) or 1.0
-        model = cls(encoder, terminal=terminal, cost_scale=scale)
-        model.graph = fingerprint(data)
+        model = cls(encoder, terminal=terminal)
+        model.adopt(data)
         return model.to(data.pos.device)
 
     @classmethod
     def paper(
         cls,
         data: Data,
-        encoder: str | torch.nn.Module = 'interaction',
+        encoder: str | torch.nn.Module | None = 'interaction',
         **kwargs: Any,
     ) -> Self:
         """The model of the paper: its terminal convention, random
         initialisation, costs in their own units.
         """
-        if encoder == 'interaction':
+        if encoder is None or encoder == 'interaction':
             kwargs.setdefault('init', 'random')
         model = cls.from_data(data, encoder, terminal='paper', **kwargs)
         model.cost_scale.fill_(1.0)
@@ -141,11 +148,20 @@ class BCM(torch.nn.Module):
 
     def reset_parameters(self) -> None:
         """Draws all parameters anew and forgets how they were trained."""
-        for module in (self.encoder, self.transition):
-            reset = getattr(module, 'reset_parameters', None)
-            if reset is not None:
-                reset()
+        reset(self.encoder)
+        reset(self.transition)
         self.record = {}
+
+    def adopt(self, data: Data) -> None:
+        """Makes the map one of this canonical graph.
+
+        It takes the fingerprint and, without a cost scale yet, the mean cost.
+        """
+        if not self._has_scale:
+            scale = float(data.edge_cost.double().mean().float()) or 1.0
+            self.cost_scale.fill_(scale)
+            self._has_scale = True
+        self.graph = fingerprint(data)
 
     @property
     def device(self) -> torch.device:
@@ -153,7 +169,9 @@ class BCM(torch.nn.Module):
         return self.cost_scale.device
 
     def encode(self, data: Data) -> Tensor:
-        r"""Node embeddings :math:`o`, :obj:`[N, d_o]`, of a canonical graph."""
+        r"""Node embeddings :math:`o`, :obj:`[N, d_o]`, of a graph."""
+        if not torch.compiler.is_compiling():
+            data = planning_graph(data)
         return self.encoder(data)
 
     def hidden(self, data: Data, nodes: Tensor | None = None) -> Tensor:
@@ -184,7 +202,10 @@ class BCM(torch.nn.Module):
             g (torch.Tensor or int): Goals.
         """
         i, j, g = torch.broadcast_tensors(
-            *(torch.as_tensor(node, device=o.device) for node in (i, j, g))
+            *(
+                self._nodes(name, node, o)
+                for name, node in (('i', i), ('j', j), ('g', g))
+            )
         )
         if o.is_sparse:  # codes: a sparse product beats differences of codes
             hidden = torch.sparse.mm(o, self.transition.lin1.weight.T)
@@ -194,6 +215,14 @@ class BCM(torch.nn.Module):
             to_j = self.transition(o[j] - o[i])
             to_g = self.transition(o[g] - o[i])
         return (to_j - to_g).square().sum(dim=-1)
+
+    @staticmethod
+    def _nodes(name: str, node: Tensor | int, o: Tensor) -> Tensor:
+        ids = torch.as_tensor(node, device=o.device)
+        if torch.compiler.is_compiling():
+            return ids
+        flat = as_ids(ids.reshape(-1), o.size(0), name)
+        return flat.view(ids.shape)
 
     def forward(self, data: Data, i: Tensor, j: Tensor, g: Tensor) -> Tensor:
         r"""The raw score :math:`D_i(j; g)` on a graph, from data to score."""
@@ -206,19 +235,19 @@ class BCM(torch.nn.Module):
     def distance(self, data: Data, starts: Ids, goals: Ids) -> Tensor:
         r"""Estimated cost-to-go in the units of the graph, :obj:`[B]`.
 
-        The minimum over the neighbours of the start, 0 at the goal, infinite
-        where no edge leaves the start.
+        The minimum over the neighbours of the start from which the goal can be
+        reached, 0 at the goal, infinite where there is no such neighbour.
         """
-        data = planning_graph(data)
-        start, goal = as_queries(starts, goals, int(data.num_nodes))
+        data = planning_graph(data).to(self.device)
+        start, goal = (
+            ids.to(self.device)
+            for ids in as_queries(starts, goals, int(data.num_nodes))
+        )
         adjacency = Adjacency.from_data(data)
-        device = adjacency.device
+        with evaluating(self):
+            hidden = self.hidden(data)
         value = pair_values(
-            self,
-            self.hidden(data),
-            adjacency,
-            start.to(device),
-            goal.to(device),
+            self, hidden, adjacency, start, goal, Reachability(adjacency)
         )
         return value * self.cost_scale
 
@@ -250,5 +279,6 @@ class BCM(torch.nn.Module):
         return (
             f'terminal={self.terminal!r}, '
             f'cost_scale={float(self.cost_scale):.4g}, '
-            f'parameters={self.num_parameters():,}'
+            f'parameters={self.num_parameters():,}, '
+            f'trained_steps={self.record.get("steps", 0)}'
         )

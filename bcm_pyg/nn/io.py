@@ -174,7 +174,7 @@ def _build(config: dict[str, Any], device: str) -> BCM:
         with torch.random.fork_rng(devices=[]), torch.device(device):
             encoder = kind.from_config(config['encoder']['config'])
             transition = Transition(**config['transition'])
-            return BCM(encoder, transition, config['terminal'])
+            return BCM(encoder, transition, config['terminal'], 1.0)
     except BCMError:
         raise
     except Exception as error:

@@ -64,7 +64,8 @@ def ranking_loss(
     Values may be good and yet the order of two neighbours wrong; a greedy
     readout needs the order. Both softmins run over the edges of one source for
     one goal. An infinite target (a way from which the goal cannot be reached)
-    has weight 0 but still competes, so its score is pushed up.
+    has weight 0 but still competes, so its score is pushed up. Where a target
+    is NaN, or all are infinite, there is nothing to learn.
 
     Args:
         scores (torch.Tensor): :obj:`[M, G]`, terminal convention applied.
@@ -78,9 +79,10 @@ def ranking_loss(
     decided = scatter_amin(target, row, 0, num_rows).isfinite()  # [S, G]
     weight = _segment_softmax(wanted, row, num_rows).detach()
     log_share = logits - _segment_logsumexp(logits, row, num_rows)[row]
-    loss = -torch.where(weight > 0, weight * log_share, 0.0)
-    loss = torch.where(decided[row], loss, 0.0)
-    return loss.sum() / decided.sum().clamp(min=1)
+    # Undecided rows have NaN weights; they must not meet the scores at all, or
+    # their NaN comes back through the gradient.
+    weight = torch.where(decided[row] & (weight > 0), weight, 0.0)
+    return -(weight * log_share).sum() / decided.sum().clamp(min=1)
 
 
 def _segment_logsumexp(logits: Tensor, row: Tensor, num_rows: int) -> Tensor:

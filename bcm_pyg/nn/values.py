@@ -2,26 +2,43 @@ r"""Values :math:`V_i(g) = \min_{j \in \mathcal{N}(i)} D_i(j; g)` of a map."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from bcm_pyg.utils import Adjacency, scatter_amin
+from bcm_pyg.utils import Adjacency, Reachability, scatter_amin
 
 from .scoring import block_scores, pair_scores, with_terminal
-
-if TYPE_CHECKING:
-    from .bcm import BCM
+from .transition import Transition
 
 #: Rows of the transition encoder in flight at a time: 2**15 rows of 256 floats
 #: are 32 MB a layer.
 MAX_ROWS = 2**15
 
 
+class Head(Protocol):
+    """What turns hidden rows into scores: a map, or a copy of its head."""
+
+    @property
+    def transition(self) -> Transition:
+        """The transition encoder."""
+        ...
+
+    @property
+    def terminal(self) -> str:
+        """The terminal convention."""
+        ...
+
+    @property
+    def cost_scale(self) -> Tensor:
+        """The cost that a score of 1 stands for."""
+        ...
+
+
 @torch.no_grad()
 def block_values(
-    model: BCM,
+    model: Head,
     hidden: Tensor,
     adjacency: Adjacency,
     nodes: Tensor,
@@ -34,7 +51,7 @@ def block_values(
     leaves. One pass per pair of node and goal, in chunks of nodes.
 
     Args:
-        model (BCM): The map.
+        model (Head): The map, or its head.
         hidden (torch.Tensor): Its hidden rows, :obj:`[N, H]`.
         adjacency (Adjacency): The graph.
         nodes (torch.Tensor): The nodes, :obj:`[S]`.
@@ -63,13 +80,18 @@ def block_values(
 
 @torch.no_grad()
 def pair_values(
-    model: BCM,
+    model: Head,
     hidden: Tensor,
     adjacency: Adjacency,
     starts: Tensor,
     goals: Tensor,
+    reachability: Reachability | None = None,
 ) -> Tensor:
-    """The value of each start for its goal, :obj:`[B]`, in chunks."""
+    """The value of each start for its goal, :obj:`[B]`, in chunks.
+
+    Given the reachability, ways from which the goal cannot be reached do not
+    count.
+    """
     value = hidden.new_empty(starts.numel())
     cost = adjacency.cost / model.cost_scale
     for part in adjacency.chunks(starts, MAX_ROWS):
@@ -82,5 +104,8 @@ def pair_values(
         scores = with_terminal(
             scores, head == goal[row], cost[edge], model.terminal
         )
+        if reachability is not None:
+            dead = ~reachability.pairs(head, goal[row])
+            scores = scores.masked_fill(dead, float('inf'))
         value[part] = scatter_amin(scores, row, 0, node.numel())
     return value.masked_fill(starts == goals, 0)

@@ -6,6 +6,7 @@ from .planner import Planner
 from .readout import Readout
 from .scorer import Candidates, MapScorer, Scorer
 from .visited_greedy import VisitedGreedy
+from .walks import plan_of_walks
 
 __all__ = [
     'Candidates',
@@ -16,4 +17,5 @@ __all__ = [
     'Readout',
     'Scorer',
     'VisitedGreedy',
+    'plan_of_walks',
 ]

@@ -58,7 +58,8 @@ class Plan:
         return cls(nodes=torch.cat(nodes), **joined)
 
     def __repr__(self) -> str:
+        unreachable = int(torch.isinf(self.lower_bound).sum())
         return (
             f'{type(self).__name__}(queries={len(self)}, '
-            f'success={int(self.success.sum())})'
+            f'success={int(self.success.sum())}, unreachable={unreachable})'
         )

@@ -10,6 +10,7 @@ from bcm_pyg.utils import Adjacency, scatter_min
 from .plan import Plan
 from .scorer import Candidates, Scorer
 from .visited import VisitedSets
+from .walks import Steps, plan_of_walks
 
 
 def greedy_rollout(
@@ -37,9 +38,8 @@ def greedy_rollout(
     num_queries = starts.numel()
     success = starts == goals
     cost = torch.zeros(num_queries, dtype=torch.float64, device=device)
-    hops = torch.zeros_like(starts)
     expansions = torch.zeros_like(starts)
-    walk: list[tuple[Tensor, Tensor]] = []  # per step: queries, where they are
+    steps: Steps = []
 
     query = (~success).nonzero().squeeze(1)  # those still under way
     node = starts[query]
@@ -63,8 +63,7 @@ def greedy_rollout(
         query, slot, stale = query[moved], slot[moved], stale[moved]
         node = head[chosen]
         cost[query] += adjacency.cost[ways.edge[chosen]].double()
-        hops[query] += 1
-        walk.append((query, node))
+        steps.append((query, node))
 
         is_new = ~seen[chosen]
         stale = torch.where(is_new, 0, stale + 1)
@@ -81,15 +80,8 @@ def greedy_rollout(
             slot = torch.arange(slot.numel(), device=device)
         visited.add(slot, node)
 
-    cost = cost.masked_fill(~success, float('inf'))
-    hops = hops.masked_fill(~success, 0)
-    return Plan(
-        success=success,
-        cost=cost,
-        hops=hops,
-        nodes=_routes(starts, success, hops, walk),
-        expansions=expansions,
-        lower_bound=torch.zeros_like(cost),
+    return plan_of_walks(
+        starts, steps, success=success, cost=cost, expansions=expansions
     )
 
 
@@ -105,18 +97,3 @@ def _choose(
         score = score.clamp(max=torch.finfo(score.dtype).max)
         score = score.masked_fill(seen & fresh[ways.row], float('inf'))
     return scatter_min(score, ways.row, dim_size=num_rows)[1]
-
-
-def _routes(
-    starts: Tensor,
-    success: Tensor,
-    hops: Tensor,
-    walk: list[tuple[Tensor, Tensor]],
-) -> Tensor:
-    longest = int(hops.max()) if hops.numel() > 0 else 0
-    nodes = starts.new_full((starts.numel(), longest + 1), -1)
-    nodes[:, 0] = torch.where(success, starts, -1)
-    for step, (query, node) in enumerate(walk[:longest]):
-        found = success[query]
-        nodes[query[found], step + 1] = node[found]
-    return nodes

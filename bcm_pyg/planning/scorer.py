@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import NamedTuple, Protocol
 
 import torch
@@ -10,9 +11,10 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.nn import BCM
+from bcm_pyg.nn.modes import evaluating
 from bcm_pyg.nn.scoring import pair_scores, with_terminal
 from bcm_pyg.nn.values import MAX_ROWS, block_values, pair_values
-from bcm_pyg.utils import Adjacency
+from bcm_pyg.utils import Adjacency, Reachability
 
 
 class Candidates(NamedTuple):
@@ -40,22 +42,30 @@ class Scorer(Protocol):
 class MapScorer:
     """Scores by a map, with what does not depend on the goal kept per node.
 
-    The hidden rows :obj:`[N, H]` are computed once, when the scorer is built.
+    The scorer keeps a copy of the transition encoder and the hidden rows
+    :obj:`[N, H]`; training the map further does not change it.
 
     Args:
         model (BCM): The map.
         data (torch_geometric.data.Data): The canonical graph, on its device.
         adjacency (Adjacency): Its edges.
+        reachability (Reachability, optional): Its reachability, if known.
     """
 
-    def __init__(self, model: BCM, data: Data, adjacency: Adjacency) -> None:
-        self.model = model
+    def __init__(
+        self,
+        model: BCM,
+        data: Data,
+        adjacency: Adjacency,
+        reachability: Reachability | None = None,
+    ) -> None:
+        self.transition = copy.deepcopy(model.transition)
+        self.terminal = model.terminal
+        self.cost_scale = model.cost_scale.clone()
         self.adjacency = adjacency
-        was_training = model.training
-        model.eval()
-        with torch.no_grad():
+        self.reachability = reachability or Reachability(adjacency)
+        with torch.no_grad(), evaluating(model):
             self.hidden = model.hidden(data)
-        model.train(was_training)
         finite = torch.isfinite(self.hidden).all(dim=1)
         if not bool(finite.all()):
             node = int((~finite).nonzero()[0])
@@ -63,13 +73,13 @@ class MapScorer:
                 f'the map gives node {node} an embedding that is not finite: '
                 'its weights are broken'
             )
-        for name, parameter in model.transition.named_parameters():
+        for name, parameter in self.transition.named_parameters():
             if not bool(torch.isfinite(parameter).all()):
                 raise BCMError(
                     f'the weights of the map are not finite ({name} of its '
                     'transition encoder)'
                 )
-        self._cost = adjacency.cost / model.cost_scale
+        self._cost = adjacency.cost / self.cost_scale
 
     @torch.no_grad()
     def __call__(self, nodes: Tensor, goals: Tensor) -> Candidates:
@@ -96,7 +106,7 @@ class MapScorer:
     ) -> Tensor:
         head = self.adjacency.dst[edge]
         score = pair_scores(
-            self.model.transition,
+            self.transition,
             self.hidden[node],
             self.hidden[head],
             self.hidden[goal],
@@ -106,30 +116,28 @@ class MapScorer:
             score,
             head == goal[row],
             self._cost[edge],
-            self.model.terminal,
+            self.terminal,
         )
 
     def values(self, nodes: Tensor, goals: Tensor) -> Tensor:
         """Value of each node for its goal, :obj:`[B]`, in the graph's units."""
         value = pair_values(
-            self.model,
+            self,
             self.hidden,
             self.adjacency,
             nodes,
             goals,
+            self.reachability,
         )
-        return value * self.model.cost_scale
+        return value * self.cost_scale
 
     def value_matrix(self, nodes: Tensor, goals: Tensor) -> Tensor:
         """Value of each node for each goal, :obj:`[S, G]`."""
+        reach = self.reachability.to_goals(goals)
         value = block_values(
-            self.model,
-            self.hidden,
-            self.adjacency,
-            nodes,
-            goals,
+            self, self.hidden, self.adjacency, nodes, goals, reach
         )
-        return value * self.model.cost_scale
+        return value * self.cost_scale
 
     def cache_bytes(self) -> int:
         """Bytes of what is kept per node."""

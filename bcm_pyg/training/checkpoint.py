@@ -33,8 +33,11 @@ def write_checkpoint(
         'facts': text,
         'digest': _digest(plain, text),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, safetensors.torch.save(plain, metadata))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, safetensors.torch.save(plain, metadata))
+    except OSError as error:
+        raise BCMError(f'cannot write the checkpoint {path}: {error}') from None
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, Self
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_choice, check_float, check_int
 
 TARGETS = ('sweeps', 'paper', 'exact')
 OPTIMIZERS = ('soap', 'adam')
@@ -43,7 +43,7 @@ class FitConfig:
             the model's own affair (:func:`torch_geometric.seed_everything`).
         validation_queries: Queries on which the Gap is followed, 0 for none.
             They are compared with exact search, which training never sees.
-        validations: How many times, evenly over the budget.
+        validations: How many times during the budget; once more at its end.
     """
 
     time_budget: float | None = None
@@ -69,32 +69,37 @@ class FitConfig:
     def __post_init__(self) -> None:
         if self.time_budget is None and self.steps is None:
             object.__setattr__(self, 'time_budget', 300.0)
-        _check_choice('targets', self.targets, TARGETS)
-        _check_choice('optimizer', self.optimizer, OPTIMIZERS)
-        for name in (
-            'draws',
-            'sources',
-            'goals',
-            'pool',
-            'renew',
+        check_choice('targets', self.targets, TARGETS)
+        check_choice('optimizer', self.optimizer, OPTIMIZERS)
+        for name, least in (
+            ('steps', 0),
+            ('sweeps', 1),
+            ('draws', 1),
+            ('seeds', 1),
+            ('sources', 1),
+            ('goals', 1),
+            ('pool', 1),
+            ('renew', 1),
+            ('renew_every', 1),
+            ('seed', 0),
+            ('validation_queries', 0),
+            ('validations', 0),
         ):
-            _check_int(name, getattr(self, name), 1)
-        for name in ('sweeps', 'seeds'):
-            if getattr(self, name) is not None:
-                _check_int(name, getattr(self, name), 1)
-        _check_int('renew_every', self.renew_every, 1)
-        _check_int('validation_queries', self.validation_queries, 0)
-        _check_int('validations', self.validations, 0)
-        _check_int('seed', self.seed, 0)
-        if self.steps is not None:
-            _check_int('steps', self.steps, 0)
-        if self.time_budget is not None:
-            _check_float('time_budget', self.time_budget, 0.0)
+            value = getattr(self, name)
+            if value is None and name in ('steps', 'sweeps', 'seeds'):
+                continue
+            check_int(name, value, least)
+            object.__setattr__(self, name, int(value))  # numpy's are welcome
         if not isinstance(self.relative, bool):
             raise BCMError(f'relative must be a bool (got {self.relative!r})')
-        _check_float('lr', self.lr, 0.0)
-        _check_float('ranking', self.ranking, 0.0)
-        _check_float('ranking_temperature', self.ranking_temperature, 1e-6)
+        if self.time_budget is not None:
+            check_float('time_budget', self.time_budget)
+            object.__setattr__(self, 'time_budget', float(self.time_budget))
+        check_float('lr', self.lr)
+        check_float('ranking', self.ranking)
+        check_float(
+            'ranking_temperature', self.ranking_temperature, positive=True
+        )
 
     @classmethod
     def paper(cls, **kwargs: Any) -> Self:
@@ -112,28 +117,3 @@ class FitConfig:
             'lr': 1e-3,
         }
         return cls(**{**chosen, **kwargs})
-
-
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise BCMError(f'{name} must be one of {choices} (got {value!r})')
-
-
-def _check_int(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise BCMError(
-            f'{name} must be an int of at least {least} (got {value!r})'
-        )
-
-
-def _check_float(name: str, value: object, least: float) -> None:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not math.isfinite(value)
-        or value < least
-    ):
-        raise BCMError(
-            f'{name} must be a finite number of at least {least} (got '
-            f'{value!r})'
-        )

@@ -8,7 +8,7 @@ from pathlib import Path
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.graph import fingerprint, planning_graph
+from bcm_pyg.graph import planning_graph
 from bcm_pyg.nn import BCM
 from bcm_pyg.utils import Adjacency
 
@@ -48,7 +48,9 @@ def fit(
     Ctrl-C ends the training and leaves a usable map.
 
     Memory: a step needs about 30 rows of 256 floats per pair, the targets
-    :obj:`4 N (pool + 3 * draws * renew)` bytes and 1 kB per node.
+    :obj:`4 N (pool + 5 * draws * renew)` bytes and 1 kB per node; with the
+    paper's terminal convention and other than its targets another
+    :obj:`E * draws * renew` bytes.
 
     Args:
         model (BCM): The map.
@@ -77,6 +79,7 @@ def fit(
         )
     data = planning_graph(data).to(model.device)
     config = resolve_config(config, Adjacency.from_data(data))
+    model.adopt(data)
     was_training = model.training
     model.train()
     try:
@@ -91,7 +94,6 @@ def fit(
         history = trainer.run()
     finally:
         model.train(was_training)
-    model.graph = fingerprint(data)
     model.record = {
         'config': asdict(config),
         'steps': history.steps,
@@ -107,6 +109,8 @@ def resolve_config(config: FitConfig, adjacency: Adjacency) -> FitConfig:
     sweeps, seeds = config.sweeps, config.seeds
     if config.targets == 'paper':
         sweeps = 1
+    elif config.targets == 'exact':
+        sweeps = None  # until convergence
     elif sweeps is None:
         sweeps = max(2, round(SWEEP_SHARE * hop_diameter(adjacency)))
     if seeds is None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 
-@dataclass
+@dataclass(repr=False)
 class History:
     """What happened during :func:`~bcm_pyg.fit`, one entry per validation.
 
@@ -27,7 +27,7 @@ class History:
     rows_per_second: float = 0.0
     interrupted: bool = False
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lines = [f'{"step":>7} {"s":>7} {"loss":>9} {"Gap %":>8} {"SR":>6}']
         rows = zip(
             self.step,
@@ -41,4 +41,8 @@ class History:
             lines.append(
                 f'{step:7d} {seconds:7.1f} {loss:9.4f} {gap:8.2f} {rate:6.3f}'
             )
+        lines.append(
+            f'{self.steps} steps, {self.rows_per_second:,.0f} pairs a second'
+            + (', interrupted' if self.interrupted else '')
+        )
         return '\n'.join(lines)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -37,39 +38,15 @@ class Block(NamedTuple):
     next_value: Tensor
 
 
-class Targets(Protocol):
-    """Makes the block of each step."""
+class Targets(ABC):
+    """Makes the block of each step.
 
-    def block(self, step: int) -> Block:
-        """The block of a step; steps come in order."""
-        ...
-
-    def state(self) -> dict[str, Tensor]:
-        """What a checkpoint must keep."""
-        ...
-
-    def load_state(self, state: dict[str, Tensor]) -> None:
-        """Goes on from what a checkpoint kept."""
-        ...
-
-
-def make_targets(
-    model: BCM,
-    data: Data,
-    adjacency: Adjacency,
-    sampler: PairSampler,
-    config: FitConfig,
-) -> Targets:
-    """The targets that a configuration asks for."""
-    kind = FreshTargets if config.targets == 'paper' else PooledTargets
-    return kind(model, data, adjacency, sampler, config)
-
-
-class FreshTargets:
-    """The paper's: one backup from the map's values at this very step.
-
-    Values are computed for the neighbours of the sources alone, so that the
-    cost of a step does not depend on the size of the graph.
+    Args:
+        model (BCM): The map.
+        data (torch_geometric.data.Data): Its canonical graph.
+        adjacency (Adjacency): Its edges.
+        sampler (PairSampler): Draws sources and goals.
+        config (FitConfig): How to train, nothing left to default.
     """
 
     def __init__(
@@ -85,7 +62,45 @@ class FreshTargets:
         self.adjacency = adjacency
         self.sampler = sampler
         self.config = config
-        self._hidden = _empty_hidden(model, adjacency)
+        # Of these rows just those that a step needs are ever filled in.
+        self._hidden = torch.zeros(
+            adjacency.num_nodes,
+            model.transition.hidden_channels,
+            device=adjacency.device,
+        )
+
+    @abstractmethod
+    def block(self, step: int) -> Block:
+        """The block of a step; steps come in order."""
+
+    def state(self) -> dict[str, Tensor]:
+        """What a checkpoint must keep; by default nothing outlives a step."""
+        return {}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:  # noqa: B027
+        """Goes on from what a checkpoint kept."""
+
+    def _map_values(
+        self, nodes: Tensor, goals: Tensor, reach: Tensor | None
+    ) -> Tensor:
+        """The map's values of some nodes for some goals, :obj:`[S, G]`.
+
+        No node is encoded that is not needed.
+        """
+        edge, _ = self.adjacency.out_edges(nodes)
+        needed = torch.cat([nodes, self.adjacency.dst[edge], goals]).unique()
+        self._hidden[needed] = self.model.hidden(self.data, needed)
+        return block_values(
+            self.model, self._hidden, self.adjacency, nodes, goals, reach
+        )
+
+
+class FreshTargets(Targets):
+    """The paper's: one backup from the map's values at this very step.
+
+    Values are computed for the neighbours of the sources alone, so that the
+    cost of a step does not depend on the size of the graph.
+    """
 
     @torch.no_grad()
     def block(self, step: int) -> Block:
@@ -96,26 +111,11 @@ class FreshTargets:
         sources = self.sampler.sources(reach, self.config.sources)
         edge, row = self.adjacency.out_edges(sources)
         heads, where = self.adjacency.dst[edge].unique(return_inverse=True)
-        value = values_of(
-            self.model,
-            self.data,
-            self.adjacency,
-            self._hidden,
-            heads,
-            goals,
-            reach,
-        )
+        value = self._map_values(heads, goals, reach)
         return Block(sources, goals, edge, row, value[where])
 
-    def state(self) -> dict[str, Tensor]:
-        """Nothing outlives a step."""
-        return {}
 
-    def load_state(self, state: dict[str, Tensor]) -> None:
-        """Nothing to do."""
-
-
-class PooledTargets:
+class PooledTargets(Targets):
     r"""Many backups, shared by many steps through a pool of goals.
 
     The pool keeps a table of values, :obj:`[N, pool]` floats. Every few steps
@@ -138,15 +138,10 @@ class PooledTargets:
         sampler: PairSampler,
         config: FitConfig,
     ) -> None:
-        self.model = model
-        self.data = data
-        self.adjacency = adjacency
-        self.sampler = sampler
-        self.config = config
+        super().__init__(model, data, adjacency, sampler, config)
         self._sweeper = Sweeper(
             adjacency, adjacency.cost / model.cost_scale, model.terminal
         )
-        self._hidden = _empty_hidden(model, adjacency)
         self._goals = sampler.goals(config.pool)
         self._next = 0  # the first column to redraw next time
         self._value = torch.cat(
@@ -162,15 +157,7 @@ class PooledTargets:
         reach = self.sampler.reach(goals)
         draws = self.config.draws
         nodes, place = self._seeds()
-        value = values_of(
-            self.model,
-            self.data,
-            self.adjacency,
-            self._hidden,
-            nodes,
-            goals,
-            reach,
-        )
+        value = self._map_values(nodes, goals, reach)
         start = self._unknown(draws * goals.numel())
         for draw in range(draws):
             columns = slice(draw * goals.numel(), (draw + 1) * goals.numel())
@@ -243,25 +230,6 @@ class PooledTargets:
         self._next = int(state['next'])
 
 
-def values_of(
-    model: BCM,
-    data: Data,
-    adjacency: Adjacency,
-    hidden: Tensor,
-    nodes: Tensor,
-    goals: Tensor,
-    reach: Tensor | None,
-) -> Tensor:
-    """The map's values of some nodes for some goals, encoding no other node.
-
-    :obj:`hidden` is a buffer :obj:`[N, H]` of which the needed rows are filled.
-    """
-    edge, _ = adjacency.out_edges(nodes)
-    needed = torch.cat([nodes, adjacency.dst[edge], goals]).unique()
-    hidden[needed] = model.hidden(data, needed)
-    return block_values(model, hidden, adjacency, nodes, goals, reach)
-
-
 def _mean_of_known(value: Tensor, reach: Tensor | None) -> Tensor:
     """The mean over draws :obj:`[N, draws, G]` that know a value.
 
@@ -276,9 +244,13 @@ def _mean_of_known(value: Tensor, reach: Tensor | None) -> Tensor:
     return mean
 
 
-def _empty_hidden(model: BCM, adjacency: Adjacency) -> Tensor:
-    return torch.zeros(
-        adjacency.num_nodes,
-        model.transition.hidden_channels,
-        device=adjacency.device,
-    )
+def make_targets(
+    model: BCM,
+    data: Data,
+    adjacency: Adjacency,
+    sampler: PairSampler,
+    config: FitConfig,
+) -> Targets:
+    """The targets that a configuration asks for."""
+    kind = FreshTargets if config.targets == 'paper' else PooledTargets
+    return kind(model, data, adjacency, sampler, config)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -71,7 +72,8 @@ class Trainer:
         self.history = History()
         self.rows = 0
         self.losses: list[float] = []  # since the last validation
-        self.validations = 0
+        self.validations = 0  # of those that were planned, how many are past
+        self.validation_seconds = 0.0
         self.adjacency = Adjacency.from_data(data)
         self.optimizer = make_optimizer(model, config)
         self.parameters = [p for p in model.parameters() if p.requires_grad]
@@ -95,25 +97,45 @@ class Trainer:
         """Trains until the budget is spent, or Ctrl-C."""
         try:
             self._resume()
+            self.save()  # an unwritable path is better found out now
             last_saved = time.perf_counter()
             while (done := self.done()) < 1:
                 self.step(self.targets.block(self.history.steps), done)
-                if done * (self.config.validations + 1) >= self.validations + 1:
+                if self._validation_is_due(done):
                     self.validate()
                 if time.perf_counter() - last_saved > CHECKPOINT_EVERY:
                     self.save()
                     last_saved = time.perf_counter()
+            self.save()
         except KeyboardInterrupt:
+            # In the middle of a step: what was saved last stays saved.
+            self.history.interrupted = True
+        except BaseException:
+            self.bar.close()
+            raise
+        self.history.rows_per_second = self.rows / max(self.seconds(), 1e-9)
+        try:
+            if self.losses or not self.history.step:
+                self.validate()
+        except KeyboardInterrupt:  # an impatient second one
             self.history.interrupted = True
         finally:
             self.bar.close()
-        self.history.rows_per_second = self.rows / max(self.seconds(), 1e-9)
-        self.save()
-        try:
-            self.validate()
-        except KeyboardInterrupt:  # an impatient second one
-            self.history.interrupted = True
         return self.history
+
+    def _validation_is_due(self, done: float) -> bool:
+        """Whether the next of the evenly spaced validations has come.
+
+        Those that were missed are left out, and of a time budget they may not
+        take more than a tenth: short ones are for training.
+        """
+        due = int(done * (self.config.validations + 1))
+        if due <= self.validations:
+            return False
+        self.validations = due
+        if self.config.time_budget is None:
+            return True
+        return self.validation_seconds <= 0.1 * self.seconds()
 
     def seconds(self) -> float:
         """Wall time of the run, without the time it was stopped."""
@@ -137,11 +159,14 @@ class Trainer:
         loss = block_loss(
             self.model, self.data, self.adjacency, block, self.config
         )
+        value = float(loss.detach())
+        if value == 0:  # a block in which every goal is next to its sources
+            self.history.steps += 1
+            return
         loss.backward()
         norm = float(
             torch.nn.utils.clip_grad_norm_(self.parameters, MAX_GRAD_NORM)
         )
-        value = float(loss.detach())
         if not math.isfinite(value) or not math.isfinite(norm):
             raise BCMError(
                 f'training stopped at step {self.history.steps}: the loss is '
@@ -163,21 +188,23 @@ class Trainer:
         text = f'loss {loss:.4f}'
         if self.history.gap:
             text += f', Gap {self.history.gap[-1]:.1f} %'
+            text += f' at SR {self.history.success_rate[-1]:.2f}'
         self.bar.set_postfix_str(f'{text}, {tqdm.format_interval(left)} left')
 
     def validate(self) -> None:
         """Appends to the history."""
         history = self.history
+        began = time.perf_counter()
         gap = rate = float('nan')
         if self.queries is not None:
             planner = Planner(self.model, self.data)
             report = evaluate(planner, self.data, *self.queries)
             gap, rate = report.gap, report.success_rate
+        self.validation_seconds += time.perf_counter() - began
         mean = float('nan')
         if self.losses:
             mean = sum(self.losses) / len(self.losses)
         self.losses.clear()
-        self.validations += 1
         history.step.append(history.steps)
         history.seconds.append(self.seconds())
         history.loss.append(mean)
@@ -200,7 +227,13 @@ class Trainer:
             return sample_queries(
                 self.data, self.config.validation_queries, self.config.seed
             )
-        except BCMError:  # a graph without mutually reachable nodes
+        except BCMError:
+            warnings.warn(
+                'no two nodes of the graph can reach each other, so training '
+                'is not validated. Edges are directed: an undirected graph '
+                'holds both directions',
+                stacklevel=4,
+            )
             return None
 
     def save(self) -> None:
@@ -236,8 +269,9 @@ class Trainer:
         ):
             if facts.get(name) != here:
                 raise BCMError(
-                    f'{self.checkpoint} is of a run with another {name}: '
-                    'remove it, or give the same one'
+                    f'{self.checkpoint} is of a run with another {name}'
+                    f'{_difference(facts.get(name), here)}: remove it, or give '
+                    'the same one'
                 )
         try:
             self.model.load_state_dict(_part('model', tensors))
@@ -255,6 +289,13 @@ class Trainer:
                 f'{self.checkpoint} does not fit this map: {error}'
             ) from None
         self.history.interrupted = False
+
+
+def _difference(there: object, here: object) -> str:
+    if not isinstance(there, dict) or not isinstance(here, dict):
+        return ''
+    odd = [key for key in here if there.get(key) != here[key]]
+    return ' (' + ', '.join(odd) + ')'
 
 
 def _prefixed(name: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

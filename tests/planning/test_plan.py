@@ -26,7 +26,7 @@ def make_plan(*paths: list[int]) -> Plan:
 
 def test_plan() -> None:
     plan = make_plan([3, 1, 0], [], [2])
-    assert str(plan) == 'Plan(queries=3, success=2)'
+    assert str(plan) == 'Plan(queries=3, success=2, unreachable=0)'
     assert len(plan) == 3
     assert [plan.path(query) for query in range(3)] == [[3, 1, 0], [], [2]]
     assert all(type(node) is int for node in plan.path(0))

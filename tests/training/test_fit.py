@@ -135,7 +135,8 @@ def test_a_graph_without_queries(kind: str) -> None:
     )
     model = small_map(data)
     before = weights(model)
-    history = fit(model, data, tiny(targets=kind, steps=6))
+    with pytest.warns(UserWarning, match='not validated'):
+        history = fit(model, data, tiny(targets=kind, steps=6))
     assert history.steps == 6
     assert all(math.isnan(gap) for gap in history.gap)
     assert all(math.isnan(rate) for rate in history.success_rate)
@@ -153,7 +154,8 @@ def test_the_smallest_graph(kind: str) -> None:
         edge_cost=torch.tensor([0.0]),
     )
     model = BCM.from_data(data)
-    history = fit(model, data, tiny(targets=kind, steps=3))
+    with pytest.warns(UserWarning, match='not validated'):
+        history = fit(model, data, tiny(targets=kind, steps=3))
     assert history.steps == 3
     assert is_finite(model)
     assert Planner(model, data)(0, 1).path(0) == [0, 1]

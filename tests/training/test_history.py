@@ -8,7 +8,7 @@ def test_history_begins_empty() -> None:
     assert history.steps == 0
     assert history.interrupted is False
     assert history.step == history.loss == history.gap == []
-    assert len(str(history).split('\n')) == 1
+    assert str(history).split('\n')[1] == '0 steps, 0 pairs a second'
     assert History().step is not history.step
 
 
@@ -22,7 +22,8 @@ def test_history_prints_as_an_aligned_table() -> None:
         steps=1000,
     )
     lines = str(history).split('\n')
-    assert len(lines) == 3
+    assert len(lines) == 4
+    assert lines.pop() == '1000 steps, 0 pairs a second'
     assert len({len(line) for line in lines}) == 1
     assert lines[1].split() == ['10', '0.5', '12.5000', 'nan', '0.500']
     assert lines[2].split() == ['1000', '61.2', '0.0625', '5.25', '1.000']

@@ -6,6 +6,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
+from torch_geometric.nn.inits import reset
 
 
 class NodeEncoder(torch.nn.Module, ABC):
@@ -44,7 +45,9 @@ class NodeEncoder(torch.nn.Module, ABC):
         return self(data) @ weight.T
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew; the default has none."""
+        """Draws all parameters anew; by default those of the submodules."""
+        for child in self.children():
+            reset(child)
 
     def config(self) -> dict[str, Any]:
         """The constructor arguments, of JSON types alone."""

@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
+from bcm_pyg.nn.modes import evaluating
 
 from .base import NodeEncoder
 from .rows import select_rows
@@ -34,7 +35,17 @@ def check_encoder(encoder: torch.nn.Module, data: Data) -> None:
             f'{name} must have an int attribute out_channels (got {width!r})'
         )
     data = planning_graph(data)
-    out = encoder(data)
+    with evaluating(encoder):
+        _check(encoder, data, name, width)
+
+
+def _check(encoder: torch.nn.Module, data: Data, name: str, width: int) -> None:
+    try:
+        out = encoder(data)
+    except BCMError:
+        raise
+    except Exception as error:
+        raise BCMError(f'{name} fails on this graph: {error}') from error
     if not isinstance(out, Tensor):
         raise BCMError(
             f'{name} must return a tensor (got {type(out).__name__})'

@@ -1,4 +1,4 @@
-"""Checks of the numbers that baselines are built with."""
+"""Checks of settings: names, integers, numbers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise BCMError(f'{name} must be one of {choices} (got {value!r})')
 
 
-def check_int(name: str, value: object, least: int) -> None:
-    """Refuses what is not an integer of at least :obj:`least`."""
+def check_int(
+    name: str, value: object, least: int, most: int = 2**63 - 1
+) -> None:
+    """Refuses what is not an integer from :obj:`least` to :obj:`most`."""
     if (
         isinstance(value, bool)
         or not isinstance(value, Integral)
-        or int(value) < least
+        or not least <= int(value) <= most
     ):
         raise BCMError(
             f'{name} must be an int of at least {least} (got {value!r})'

@@ -6,8 +6,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from bcm_pyg.planning import Plan
 from bcm_pyg.utils import Reachability
+
+from .plan import Plan
 
 
 def plan_connected(
@@ -26,6 +27,8 @@ def plan_connected(
         goals (torch.Tensor): :obj:`[B]`.
         batch_size (int): Queries at a time.
     """
+    if starts.numel() == 0:
+        return walk(starts, goals)
     connected = reachability.pairs(starts, goals)
     # A query without an answer is asked as start to start, then marked.
     asked = torch.where(connected, goals, starts)

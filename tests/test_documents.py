@@ -1,0 +1,129 @@
+"""What the documents show runs, and their tables are up to date."""
+
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, BCMError, Plan, Planner, fit
+from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.nn import NodeEncoder, check_encoder
+from bcm_pyg.planning import Greedy, plan_of_walks
+from bcm_pyg.utils import scatter_min
+
+ROOT = Path(__file__).parents[1]
+
+
+def snippets(name: str) -> list[str]:
+    text = (ROOT / name).read_text()
+    return re.findall(r'```python\n(.*?)```', text, flags=re.DOTALL)
+
+
+def names() -> dict[str, Any]:
+    return {
+        'torch': torch,
+        'dataclass': dataclass,
+        'Any': Any,
+        'Self': Self,
+        'Tensor': Tensor,
+        'Data': Data,
+        'NodeEncoder': NodeEncoder,
+        'Plan': Plan,
+        'plan_of_walks': plan_of_walks,
+        'scatter_min': scatter_min,
+        '__name__': __name__,
+    }
+
+
+def test_readme_example(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    example = snippets('README.md')[0]
+    assert 'side=40' in example and 'time_budget=300' in example
+    example = example.replace('side=40', 'side=10')
+    example = example.replace('time_budget=300', 'time_budget=1')
+    example = example.replace('progress=True', 'progress=False')
+    space: dict[str, Any] = {}
+    exec(example, space)
+    assert isinstance(space['plan'], Plan)
+    assert len(space['plan']) == 100
+    assert (tmp_path / 'map' / 'config.json').exists()
+
+
+def test_readme_own_graph():
+    space = {
+        'pos': torch.rand(4, 2),
+        'edge_index': torch.tensor([[0, 1, 2], [1, 2, 3]]),
+        't': torch.tensor([1.0, 2.0, 3.0]),
+    }
+    exec(snippets('README.md')[1], space)
+    assert space['data'].edge_cost.tolist() == [1, 2, 3]
+
+
+def test_readme_encoder_table():
+    text = (ROOT / 'README.md').read_text()
+    data = weighted_grid(side=40)
+    for name in ('interaction', 'k_hot', 'one_hot', 'gnn'):
+        row = next(
+            line
+            for line in text.splitlines()
+            if line.startswith(f"| `'{name}'")
+        )
+        count = BCM.from_data(data, name).num_parameters()
+        assert f'{count:,}' in row
+
+
+def test_contributing_encoder():
+    space = names()
+    exec(snippets('CONTRIBUTING.md')[0], space)
+    data = weighted_grid('open', side=4)
+    check_encoder(space['MyEncoder'].from_data(data), data)
+
+
+def test_contributing_readout():
+    space = names()
+    exec(snippets('CONTRIBUTING.md')[1], space)
+    data = weighted_grid('open', side=4)
+    model = BCM.from_data(data)
+    starts, goals = sample_queries(data, 40)
+    goals[0] = starts[0]
+    one = Planner(model, data, readout=space['OneStep']())(starts, goals)
+    many = Planner(model, data, readout=Greedy())(starts, goals)
+    assert one.path(0) == [int(starts[0])] and one.cost[0] == 0
+    reached = many.success & (many.hops <= 1)
+    assert 1 < int(reached.sum()) < 40
+    assert torch.equal(one.success, reached)
+    assert torch.equal(one.cost[reached], many.cost[reached])
+
+
+def test_tables_are_rendered():
+    done = subprocess.run(
+        [sys.executable, str(ROOT / 'benchmarks' / 'render.py'), '--check'],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize('name', ['README.md', 'benchmarks/README.md'])
+def test_no_table_is_typed_by_hand(name):
+    """Every number in percent stands in a rendered table, or is a choice."""
+    text = (ROOT / name).read_text()
+    text = re.sub(r'<!-- table.*?<!-- end -->', '', text, flags=re.DOTALL)
+    assert not re.findall(r'\d+(?:\.\d+)? ?%', text)
+
+
+def test_readme_is_short():
+    assert len((ROOT / 'README.md').read_text().splitlines()) <= 150
+
+
+def test_fit_says_what_it_wants():
+    data = weighted_grid('open', side=4)
+    with pytest.raises(BCMError, match='FitConfig'):
+        fit(BCM.from_data(data), data, 5)
