@@ -122,7 +122,8 @@ def _draw(
         ax.plot([], [], ' ', label=f'{name} (no route)')
         return
     width = max(1.5, 6 - 2.5 * place)
-    ax.plot(*xy[path].T, color='k', linewidth=width + 1.5, zorder=3 + place / 9)
+    if place == 0:
+        ax.plot(*xy[path].T, color='k', linewidth=width + 1.5, zorder=3)
     ax.plot(
         *xy[path].T,
         color=color,

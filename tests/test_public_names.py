@@ -25,8 +25,9 @@ PUBLIC = {
         'OneHotEncoder',
         'check_encoder',
     ],
-    'bcm_pyg.planning': ['Greedy', 'VisitedGreedy'],
-    'bcm_pyg.baselines': ['Dijkstra'],
+    'bcm_pyg.planning': ['Greedy', 'VisitedGreedy', 'plan_of_walks'],
+    'bcm_pyg.baselines': ['APF', 'APSP', 'CML', 'Dijkstra', 'EigenAgent'],
+    'bcm_pyg.plotting': ['plot_route'],
     'bcm_pyg.utils': ['scatter_min'],
 }
 PACKAGES = ['bcm_pyg'] + [

@@ -41,8 +41,7 @@ class PairSampler:
 
     def goals(self, num: int) -> Tensor:
         """Distinct goals, as many as there are if fewer than :obj:`num`."""
-        order = self.permutation(self._goals.numel())[:num]
-        return self._goals[order]
+        return self._some(self._goals, num)
 
     def reach(self, goals: Tensor) -> Tensor | None:
         """Which nodes reach the goals, bool :obj:`[N, G]`; None for all."""
@@ -50,8 +49,7 @@ class PairSampler:
 
     def seeds(self, num: int) -> Tensor:
         """Distinct sources, as many as there are if fewer than :obj:`num`."""
-        order = self.permutation(self._sources.numel())[:num]
-        return self._sources[order]
+        return self._some(self._sources, num)
 
     def block(self, pool: Tensor, num: int) -> Tensor:
         """Positions in a pool of goals that share a weak component."""
@@ -84,6 +82,25 @@ class PairSampler:
                 weight, num, replacement=True, generator=self._generator
             )
         return self._sources[pick]
+
+    def _some(self, nodes: Tensor, num: int) -> Tensor:
+        """Distinct ones, at a cost that does not depend on how many there are.
+
+        Unless few are left out: then a permutation is as cheap.
+        """
+        total = nodes.numel()
+        if 16 * num >= total:
+            return nodes[self.permutation(total)[:num]]
+        pick = nodes.new_empty(0)
+        while pick.numel() < num:
+            more = torch.randint(
+                total,
+                (2 * num,),
+                generator=self._generator,
+                device=nodes.device,
+            )
+            pick = torch.cat([pick, more]).unique()
+        return nodes[pick[self.permutation(pick.numel())[:num]]]
 
     def permutation(self, num: int) -> Tensor:
         """A random order of so many things."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, planning_graph
+from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.training.sampling import PairSampler
 from bcm_pyg.utils import Adjacency, Reachability
 
@@ -116,3 +117,22 @@ def test_deterministic_by_generator(
     assert draw(3) == draw(3)
     assert draw(3) != draw(4)
     assert torch.equal(state, torch.get_rng_state())
+
+
+@pytest.mark.parametrize('num', [1, 5, 20, 400, 500])
+def test_distinct_and_uniform(num: int) -> None:
+    """Both ways of drawing: from a permutation, and without one."""
+    data = weighted_grid('open', side=20)
+    adjacency = Adjacency.from_data(data)
+    generator = torch.Generator().manual_seed(0)
+    sampler = PairSampler(adjacency, Reachability(adjacency), generator)
+    count = torch.zeros(400)
+    for _ in range(200):
+        goals = sampler.goals(num)
+        assert goals.numel() == min(num, 400)
+        assert goals.unique().numel() == goals.numel()
+        count += torch.bincount(goals, minlength=400)
+    assert count.sum() == 200 * min(num, 400)
+    expected = 200 * min(num, 400) / 400
+    chi = (count - expected).square().sum() / expected
+    assert chi < 400 + 6 * (2 * 400) ** 0.5
