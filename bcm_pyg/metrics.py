@@ -15,7 +15,7 @@ from bcm_pyg.baselines import shortest_distances
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.planning import Plan
-from bcm_pyg.planning.check import check_plan
+from bcm_pyg.planning.check_plan import check_plan
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import Adjacency, as_queries
 

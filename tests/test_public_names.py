@@ -27,7 +27,6 @@ PUBLIC = {
     ],
     'bcm_pyg.planning': ['Greedy', 'VisitedGreedy', 'plan_of_walks'],
     'bcm_pyg.baselines': ['APF', 'APSP', 'CML', 'Dijkstra', 'EigenAgent'],
-    'bcm_pyg.plotting': ['plot_route'],
     'bcm_pyg.utils': ['scatter_min'],
 }
 PACKAGES = ['bcm_pyg'] + [
@@ -70,3 +69,9 @@ def test_one_error_class():
 def test_version():
     major, minor, patch = bcm_pyg.__version__.split('.')
     assert major.isdigit() and minor.isdigit() and patch
+
+
+def test_plotting() -> None:
+    from bcm_pyg.plotting import plot_route
+
+    assert callable(plot_route)
