@@ -70,6 +70,7 @@ class Trainer:
         self.callback = callback
         self.checkpoint = checkpoint
         self.history = History()
+        self.shown = self.began  # when the bar moved last
         self.rows = 0
         self.losses: list[float] = []  # since the last validation
         self.validations = 0  # of those that were planned, how many are past
@@ -177,11 +178,12 @@ class Trainer:
         self.losses.append(value)
         self.rows += block.sources.numel() * block.goals.numel()
         self.history.steps += 1
-        if self.history.steps % 20 == 0:
+        if time.perf_counter() - self.shown > 0.5:
             self.show(sum(self.losses) / len(self.losses))
 
     def show(self, loss: float) -> None:
         """Moves the bar."""
+        self.shown = time.perf_counter()
         spent = self.history.steps if self.config.steps else self.seconds()
         self.bar.n = min(spent, self.bar.total)
         left = self.seconds() * (1 / max(self.done(), 1e-9) - 1)
