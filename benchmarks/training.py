@@ -6,7 +6,9 @@
 ``--update``    training on after costs or edges changed, against from scratch
 
 Each part is resumable: rows that are in its JSON are not run again. Run it
-alone on the machine. ``--quick`` takes about two minutes.
+alone on the machine, or with ``--same-steps``: then a row takes as many steps as
+our own row of seed 42 took in its time, however busy the machine is. ``--quick``
+takes about two minutes.
 """
 
 from __future__ import annotations
@@ -58,10 +60,10 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def config_for(targets: str, seconds: float, seed: int) -> FitConfig:
+def config_for(targets: str, seed: int, **budget: Any) -> FitConfig:
     if targets == 'paper':
-        return FitConfig.paper(time_budget=seconds, seed=seed)
-    return FitConfig(time_budget=seconds, seed=seed, targets=targets)
+        return FitConfig.paper(seed=seed, **budget)
+    return FitConfig(seed=seed, targets=targets, **budget)
 
 
 def score(model: BCM, data: Data, pairs: int, seed: int) -> dict[str, Any]:
@@ -91,16 +93,21 @@ def run_table(args: Any) -> None:
         if results.find(**key):
             continue
         print(key)
+        budget: dict[str, Any] = {'time_budget': seconds}
+        if args.same_steps:
+            timed = {**key, 'targets': 'sweeps', 'seed': 42}
+            budget = {'steps': _steps_in_time(results, timed)}
         data = weighted_grid('ushape', side, costs, seed)
         model, training = trained_map(
             f'ushape-{costs}-{side}-{targets}-{seconds:g}s-{seed}',
             data,
-            config_for(targets, seconds, seed),
+            config_for(targets, seed, **budget),
             seed,
             paper=targets == 'paper',
         )
         row = {
             **key,
+            'ended_by': 'steps' if args.same_steps else 'time',
             'readout': 'VisitedGreedy',
             'terminal': model.terminal,
             'sweeps': model.record['config']['sweeps'],
@@ -111,6 +118,13 @@ def run_table(args: Any) -> None:
         }
         print(f'Gap {row["gap"]:.2f} %, SR {row["success_rate"]:.3f}')
         results.add(row)
+
+
+def _steps_in_time(results: Results, key: dict[str, Any]) -> int:
+    row = results.find(**key)
+    if row is None or row.get('ended_by', 'time') != 'time':
+        raise SystemExit(f'--same-steps needs this row first: {key}')
+    return row['steps']
 
 
 def run_ablation(args: Any) -> None:
@@ -227,6 +241,9 @@ def main() -> None:
         '--targets', nargs='+', default=['sweeps', 'paper', 'exact']
     )
     flags.add_argument('--rows', nargs='+', help='such as wide40')
+    flags.add_argument(
+        '--same-steps', action='store_true', help='for a machine that is busy'
+    )
     args = flags.parse_args()
     chosen = [args.table, args.ablation, args.profile, args.update]
     if args.table or (args.quick and not any(chosen)):
