@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -74,25 +76,44 @@ def ranking_loss(
         num_rows (int): Number of sources :math:`S`.
         temperature (float): Of both softmins, in units of the mean cost.
     """
-    logits = -scores / temperature
-    wanted = -target / temperature
-    decided = scatter_amin(target, row, 0, num_rows).isfinite()  # [S, G]
-    weight = _segment_softmax(wanted, row, num_rows).detach()
-    log_share = logits - _segment_logsumexp(logits, row, num_rows)[row]
-    # Undecided rows have NaN weights; they must not meet the scores at all, or
-    # their NaN comes back through the gradient.
-    weight = torch.where(decided[row] & (weight > 0), weight, 0.0)
-    return -(weight * log_share).sum() / decided.sum().clamp(min=1)
+    return _Ranking.apply(scores, target, row, num_rows, temperature)
 
 
-def _segment_logsumexp(logits: Tensor, row: Tensor, num_rows: int) -> Tensor:
-    top = -scatter_amin(-logits.detach(), row, 0, num_rows)
-    top = top.masked_fill(~torch.isfinite(top), 0)
-    total = logits.new_zeros(num_rows, logits.size(1)).index_add(
-        0, row, (logits - top[row]).exp()
-    )
-    return total.clamp(min=torch.finfo(logits.dtype).tiny).log() + top
+class _Ranking(torch.autograd.Function):
+    """The gradient is a difference of the two softmins: no need to retrace."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        scores: Tensor,
+        target: Tensor,
+        row: Tensor,
+        num_rows: int,
+        temperature: float,
+    ) -> Tensor:
+        decided = scatter_amin(target, row, 0, num_rows).isfinite()  # [S, G]
+        log_share = _log_softmin(scores / temperature, row, num_rows)
+        weight = _log_softmin(target / temperature, row, num_rows).exp_()
+        # Undecided rows have NaN weights; they must not meet the scores.
+        used = decided.index_select(0, row)
+        weight = weight.masked_fill_(~used, 0)
+        count = decided.sum().clamp(min=1)
+        share = log_share.exp().masked_fill_(~used, 0)
+        ctx.save_for_backward((weight - share) / (temperature * count))
+        # A weight of 0 may meet an infinite score.
+        cross = torch.where(weight > 0, weight * log_share, 0.0)
+        return -cross.sum() / count
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        (gradient,) = ctx.saved_tensors
+        return grad * gradient, None, None, None, None
 
 
-def _segment_softmax(logits: Tensor, row: Tensor, num_rows: int) -> Tensor:
-    return (logits - _segment_logsumexp(logits, row, num_rows)[row]).exp()
+def _log_softmin(energy: Tensor, row: Tensor, num_rows: int) -> Tensor:
+    """Logarithms of the softmin of each row, :obj:`[M, G]`."""
+    least = scatter_amin(energy, row, 0, num_rows)
+    shifted = least.index_select(0, row).sub_(energy)
+    total = energy.new_zeros(num_rows, energy.size(1))
+    total = total.index_add_(0, row, shifted.exp())
+    return shifted.sub_(total.log_().index_select(0, row))

@@ -41,12 +41,17 @@ def block_scores(
     # The bias goes in on the short side.
     source = source - transition.lin1.bias
     to_goal = goal[None] - source[:, None]  # [S, G, H]
-    z = transition.rest(torch.cat([head - source[row], to_goal.flatten(0, 1)]))
-    z_edge = z[: row.numel()]  # [M, Z]
-    z_goal = z[row.numel() :].view(*to_goal.shape[:2], z.size(1))  # [S, G, Z]
+    # The gradient of index_select and split is much cheaper than that of [].
+    to_head = head - source.index_select(0, row)
+    z = transition.rest(torch.cat([to_head, to_goal.flatten(0, 1)]))
+    square = z.square().sum(-1)
+    pairs = to_goal.size(0) * to_goal.size(1)
+    z_edge, z_goal = z.split([row.numel(), pairs])
+    edge_square, goal_square = square.split([row.numel(), pairs])
+    z_goal = z_goal.view(*to_goal.shape[:2], z.size(1))  # [S, G, Z]
+    goal_square = goal_square.view(to_goal.shape[:2]).index_select(0, row)
     product = _grouped_products(z_edge, z_goal, row)
-    edge_square = z_edge.square().sum(-1, keepdim=True)
-    return edge_square + z_goal.square().sum(-1)[row] - 2 * product
+    return edge_square[:, None] + goal_square - 2 * product
 
 
 def _grouped_products(z_edge: Tensor, z_goal: Tensor, row: Tensor) -> Tensor:

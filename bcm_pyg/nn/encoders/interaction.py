@@ -93,9 +93,9 @@ class InteractionEncoder(NodeEncoder):
         lower, fraction = self.axes.locate(data)
         parts = []
         for axis, table in enumerate(self.tables):
-            part = table[lower[:, axis]]
+            part = table.index_select(0, lower[:, axis])
             if fraction is not None:
-                upper = table[lower[:, axis] + 1]
+                upper = table.index_select(0, lower[:, axis] + 1)
                 part = torch.lerp(part, upper, fraction[:, axis, None])
             parts.append(part)
         if len(parts) > 1:
