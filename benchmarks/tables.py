@@ -134,8 +134,8 @@ def training_update() -> str:
             f'{row["gap_before"]:.2f}',
             f'{row["gap_after"]:.2f}',
             f'{row["gap_wanted"]:.2f}',
-            f'{row["update_seconds"]:.0f}',
-            f'{row["ratio"]:.2f}',
+            row['update_steps'],
+            f'{row["ratio"]:.3f}',
         ]
         for row in Results('training_update').rows
     ]
@@ -144,8 +144,8 @@ def training_update() -> str:
         'Gap % before',
         'Gap % after',
         'wanted',
-        'seconds',
-        'of from scratch',
+        'steps',
+        'of those from scratch',
     ]
     return markdown(head, rows)
 
