@@ -6,9 +6,9 @@
 ``--update``    training on after costs or edges changed, against from scratch
 
 Each part is resumable: rows that are in its JSON are not run again. Run it
-alone on the machine, or with ``--same-steps``: then a row takes as many steps as
-our own row of seed 42 took in its time, however busy the machine is. ``--quick``
-takes about two minutes.
+alone on the machine, or with ``--same-steps``: then a row takes as many steps
+as our own row of seed 42 took in its time, however busy the machine is.
+``--quick`` takes about two minutes.
 """
 
 from __future__ import annotations
