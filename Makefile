@@ -13,7 +13,7 @@ setup: $(VENV)/.installed
 $(VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(INSTALL) torch==2.13.0
-	$(INSTALL) --editable '.[dev,plot]'
+	$(INSTALL) --editable '.[dev,plot,peers]'
 	touch $@
 
 demo: setup

@@ -26,7 +26,15 @@ PUBLIC = {
         'check_encoder',
     ],
     'bcm_pyg.planning': ['Greedy', 'VisitedGreedy', 'plan_of_walks'],
-    'bcm_pyg.baselines': ['APF', 'APSP', 'CML', 'Dijkstra', 'EigenAgent'],
+    'bcm_pyg.baselines': [
+        'APF',
+        'APSP',
+        'CCH',
+        'CML',
+        'CPD',
+        'Dijkstra',
+        'EigenAgent',
+    ],
     'bcm_pyg.utils': ['scatter_min'],
 }
 PACKAGES = ['bcm_pyg'] + [
