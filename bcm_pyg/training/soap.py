@@ -90,8 +90,21 @@ def _start_bases(grad: Tensor, state: dict[str, Any]) -> None:
     for side, product in (('left', grad @ grad.T), ('right', grad.T @ grad)):
         if product.size(0) <= MAX_SIDE:
             state[f'{side}_mean'] = product
-            basis = torch.linalg.eigh(product)[1]
-            state[side] = basis.flip(1).contiguous()
+            state[side] = _eigenbasis(product)
+
+
+def _eigenbasis(product: Tensor) -> Tensor:
+    """Eigenvectors, those of the largest eigenvalues first.
+
+    A first gradient is of low rank, and of no rank where little is to be
+    learned: single precision may fail on that. Any basis is a fair start, as it
+    is turned from step to step.
+    """
+    try:
+        basis = torch.linalg.eigh(product.double())[1].to(product)
+    except torch.linalg.LinAlgError:
+        basis = torch.eye(product.size(0)).to(product)
+    return basis.flip(1).contiguous()
 
 
 def _update_statistics(

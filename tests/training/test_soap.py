@@ -16,8 +16,10 @@ def plain_soap(weights, gradients, lr, beta, every, eps=1e-8):
         if dim == 2:
             if step == 1:
                 left_mean, right_mean = grad @ grad.T, grad.T @ grad
-                left = torch.linalg.eigh(left_mean)[1].flip(1)
-                right = torch.linalg.eigh(right_mean)[1].flip(1)
+                left = torch.linalg.eigh(left_mean.double())[1].flip(1).float()
+                right = (
+                    torch.linalg.eigh(right_mean.double())[1].flip(1).float()
+                )
             else:
                 left_mean = beta * left_mean + (1 - beta) * grad @ grad.T
                 right_mean = beta * right_mean + (1 - beta) * grad.T @ grad
@@ -112,3 +114,26 @@ def test_parameters_without_gradient_stay():
     parameter = torch.nn.Parameter(torch.ones(3, 3))
     SOAP([parameter]).step()
     assert torch.equal(parameter.data, torch.ones(3, 3))
+
+
+def test_a_failed_decomposition_starts_from_the_axes(monkeypatch):
+    def fail(matrix):
+        raise torch.linalg.LinAlgError('did not converge')
+
+    monkeypatch.setattr(torch.linalg, 'eigh', fail)
+    weight = torch.nn.Parameter(torch.ones(3, 2))
+    optimizer = SOAP([weight], lr=0.1)
+    for _ in range(30):
+        weight.grad = 2 * weight.detach()
+        optimizer.step()
+    assert torch.isfinite(weight).all()
+    assert weight.abs().max() < 0.5
+
+
+def test_gradients_of_no_size():
+    weight = torch.nn.Parameter(torch.ones(64, 48))
+    optimizer = SOAP([weight], lr=0.1)
+    for scale in (0.0, 1e-30, 1e-20, 1.0):
+        weight.grad = scale * torch.ones(64, 48)
+        optimizer.step()
+    assert torch.isfinite(weight).all()
