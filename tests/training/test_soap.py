@@ -16,10 +16,8 @@ def plain_soap(weights, gradients, lr, beta, every, eps=1e-8):
         if dim == 2:
             if step == 1:
                 left_mean, right_mean = grad @ grad.T, grad.T @ grad
-                left = torch.linalg.eigh(left_mean.double())[1].flip(1).float()
-                right = (
-                    torch.linalg.eigh(right_mean.double())[1].flip(1).float()
-                )
+                left = torch.linalg.eigh(left_mean)[1].flip(1)
+                right = torch.linalg.eigh(right_mean)[1].flip(1)
             else:
                 left_mean = beta * left_mean + (1 - beta) * grad @ grad.T
                 right_mean = beta * right_mean + (1 - beta) * grad.T @ grad
