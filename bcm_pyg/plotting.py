@@ -22,6 +22,7 @@ def plot_route(
     query: int = 0,
     cost: str | None = None,
     colorbar: bool = True,
+    edges: bool = True,
 ) -> Axes:
     """Draws a route, or one per planner, on the graph.
 
@@ -40,6 +41,9 @@ def plot_route(
             :func:`~bcm_pyg.planning_graph`. (default: :obj:`None`)
         colorbar (bool, optional): Whether to show what colours mean. (default:
             :obj:`True`)
+        edges (bool, optional): Whether to draw the graph itself. Without, the
+            routes can be laid over a picture that :obj:`ax` already shows.
+            (default: :obj:`True`)
     """
     try:
         import matplotlib.pyplot as plt
@@ -71,19 +75,20 @@ def plot_route(
         ax.invert_yaxis()
         for x, y in xy[data.blocked.numpy()] - 0.5:
             ax.add_patch(Rectangle((x, y), 1, 1, color='0.35', linewidth=0))
-    lines = LineCollection(
-        list(xy[data.edge_index.T.numpy()]), cmap=_colours(), linewidths=1.5
-    )
-    lines.set_array(data.edge_cost.numpy())
-    lines.set_norm(_scale(data.edge_cost.numpy()))
-    ax.add_collection(lines)
+    if edges:
+        lines = LineCollection(
+            list(xy[data.edge_index.T.numpy()]), cmap=_colours(), linewidths=1.5
+        )
+        lines.set_array(data.edge_cost.numpy())
+        lines.set_norm(_scale(data.edge_cost.numpy()))
+        ax.add_collection(lines)
     for place, (name, one) in enumerate(plans.items()):
         _draw(ax, xy, one, query, name, place)
     found = [one.path(query) for one in plans.values() if one.success[query]]
     if found:
         ax.plot(*xy[found[0][0]], 'o', color='k', markersize=9, zorder=5)
         ax.plot(*xy[found[0][-1]], '*', color='k', markersize=16, zorder=5)
-    if colorbar and ax.figure is not None:
+    if edges and colorbar and ax.figure is not None:
         ax.figure.colorbar(lines, ax=ax, label='edge cost', shrink=0.8)
     ax.set_aspect('equal')
     ax.autoscale_view()

@@ -79,3 +79,13 @@ def test_errors(diamond):
     )
     with pytest.raises(BCMError, match='two coordinate axes'):
         plot_route(line, Dijkstra(line)(0, 1))
+
+
+def test_routes_over_a_picture(diamond):
+    _, ax = plt.subplots()
+    ax.imshow(torch.rand(4, 4).numpy(), extent=(-1, 3, -2, 2))
+    plot_route(diamond, Dijkstra(diamond)(0, 3), ax, edges=False)
+    assert not any(isinstance(c, LineCollection) for c in ax.collections)
+    assert ax.figure.axes == [ax]  # no colour bar
+    assert labels(ax) == ['route (cost 2.0)']
+    assert ax.get_xlim() == (-1, 3) and ax.get_ylim() == (-2, 2)

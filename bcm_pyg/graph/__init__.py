@@ -1,6 +1,37 @@
-"""From any graph with coordinates to the canonical planning graph."""
+"""From any graph with coordinates to the canonical planning graph, and back."""
 
+from .components import largest_component
+from .decision_graph import DecisionGraph, decision_graph
 from .fingerprint import fingerprint
+from .from_arrays import from_arrays
+from .from_networkx import from_networkx
+from .from_occupancy import from_occupancy
+from .from_osmnx import from_osmnx
+from .geojson import to_geojson
+from .movingai import read_movingai
+from .node_ids import find_nodes, source_ids, source_routes
+from .npz import read_npz
 from .planning_graph import planning_graph
+from .projection import local_metres
+from .scenarios import Scenarios, read_scenarios
 
-__all__ = ['fingerprint', 'planning_graph']
+__all__ = [
+    'DecisionGraph',
+    'Scenarios',
+    'decision_graph',
+    'find_nodes',
+    'fingerprint',
+    'from_arrays',
+    'from_networkx',
+    'from_occupancy',
+    'from_osmnx',
+    'largest_component',
+    'local_metres',
+    'planning_graph',
+    'read_movingai',
+    'read_npz',
+    'read_scenarios',
+    'source_ids',
+    'source_routes',
+    'to_geojson',
+]

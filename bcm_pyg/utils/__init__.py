@@ -2,18 +2,23 @@
 
 from ._adjacency import Adjacency
 from ._checks import check_choice, check_float, check_int
+from ._files import read_file, replace_file
 from ._ids import as_ids, as_queries
+from ._processes import Processes
 from ._reachability import Reachability
 from ._scatter import scatter_amin, scatter_min
 
 __all__ = [
     'Adjacency',
+    'Processes',
     'Reachability',
     'as_ids',
     'as_queries',
     'check_choice',
     'check_float',
     'check_int',
+    'read_file',
+    'replace_file',
     'scatter_amin',
     'scatter_min',
 ]

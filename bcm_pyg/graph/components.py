@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import Adjacency, Reachability
+
+from .planning_graph import planning_graph
+
+
+def largest_component(data: Data) -> Data:
+    """The largest part of a graph in which every node can reach every other.
+
+    Street networks that are cut out of a larger one have streets that lead out
+    and not back; queries from there have no answer. The rest is dropped only by
+    calling this, and the result says what is gone: :obj:`dropped_nodes` is the
+    number of nodes left out, and :obj:`node_id` the ids that the others had in
+    the source (or in :obj:`data`, if it has no :obj:`node_id`). Of components
+    of the same size the one with the first node is taken.
+
+    Args:
+        data (torch_geometric.data.Data): The graph. It is left untouched.
+    """
+    data = planning_graph(data)
+    strong = Reachability(Adjacency.from_data(data)).strong
+    sizes = strong.bincount()[strong]
+    is_kept = strong == strong[sizes.argmax()]
+    nodes = is_kept.nonzero().view(-1)
+    if nodes.numel() < 2:
+        raise BCMError(
+            'no two nodes can reach each other: edges are directed, an '
+            'undirected graph holds both ways'
+        )
+    tail, head = data.edge_index
+    edges = (is_kept[tail] & is_kept[head]).nonzero().view(-1)
+    out = Data(num_nodes=nodes.numel())
+    for key in data.keys():
+        if key != 'num_nodes':
+            out[key] = _part(data, key, nodes, edges)
+    place = torch.full_like(strong, -1)
+    place[nodes] = torch.arange(nodes.numel(), device=nodes.device)
+    out.edge_index = place[out.edge_index]
+    if data.get('node_id') is None:
+        out.node_id = nodes
+    gone = int(data.num_nodes) - nodes.numel()
+    out.dropped_nodes = gone + int(data.get('dropped_nodes') or 0)
+    return out
+
+
+def _part(data: Data, key: str, nodes: Tensor, edges: Tensor) -> object:
+    """The entries of an attribute that belong to these nodes or edges."""
+    value, num_edges = data[key], data.edge_index.size(1)
+    is_tie = data.num_nodes == num_edges  # then the name decides, as in PyG
+    if isinstance(value, list):
+        size, dim = len(value), 0
+    elif isinstance(value, (Tensor, np.ndarray)) and value.ndim > 0:
+        dim = data.__cat_dim__(key, value)
+        if not isinstance(dim, int):
+            return value
+        size = value.shape[dim]
+    else:
+        return value
+    if size == num_edges and (not is_tie or 'edge' in key):
+        ids = edges
+    elif size == data.num_nodes:
+        ids = nodes
+    else:
+        return value
+    if isinstance(value, list):
+        return [value[entry] for entry in ids.tolist()]
+    if isinstance(value, np.ndarray):
+        return value.take(ids.cpu().numpy(), axis=dim)
+    return value.index_select(dim, ids.to(value.device))

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_int
+
+from .planning_graph import planning_graph
+
+#: Directed edges that a grid may have unless more are asked for.
+MAX_EDGES = 2**26
+
+Slices = tuple[slice, ...]
+
+
+def from_occupancy(
+    occupied: np.ndarray | Tensor, *, max_edges: int = MAX_EDGES
+) -> Data:
+    r"""The free cells of a grid, each joined to all its free neighbours.
+
+    Steps to the 8 neighbours of a cell (26 in three dimensions) cost 1,
+    :math:`\sqrt{2}` or :math:`\sqrt{3}`. Corners are not cut: a diagonal step
+    needs every cell of the box that it crosses to be free. Nodes are the free
+    cells alone, row by row; :obj:`coord` and :obj:`pos` are their indices in
+    the array, :obj:`grid_size` its shape.
+
+    Args:
+        occupied (numpy.ndarray or torch.Tensor): True where blocked, of any
+            number of dimensions.
+        max_edges (int, optional): Grids of more directed edges are refused;
+            building one takes about 90 bytes of memory for each. (default:
+            :obj:`2 ** 26`)
+    """
+    check_int('max_edges', max_edges, 1)
+    mask = _mask(occupied)
+    check_cells(mask.shape, max_edges)
+    free = ~mask
+    steps = [
+        (move, way, np.logical_and.reduce([free[cell] for cell in box]))
+        for move, way, box in _steps(free.ndim)
+    ]
+    num_edges = 2 * sum(int(is_open.sum()) for *_, is_open in steps)
+    if num_edges == 0:
+        raise BCMError('no two neighbouring cells of the grid are free')
+    if num_edges > max_edges:
+        raise BCMError(
+            f'the grid has {num_edges:,} directed edges, more than max_edges = '
+            f'{max_edges:,}: raise it, or make the grid coarser'
+        )
+    node = np.cumsum(free).reshape(free.shape) - 1
+    edge_index = torch.empty(2, num_edges, dtype=torch.long)
+    edge_cost = torch.empty(num_edges)
+    first = 0
+    for (tail, head), length, is_open in steps:
+        ends = np.stack([node[tail][is_open], node[head][is_open]])
+        for pair in (ends, ends[::-1].copy()):
+            part = slice(first, first + pair.shape[1])
+            edge_index[:, part] = torch.from_numpy(pair)
+            edge_cost[part] = length
+            first = part.stop
+    cells = torch.from_numpy(np.argwhere(free))
+    data = Data(
+        pos=cells.float(),
+        coord=cells,
+        edge_index=edge_index,
+        edge_cost=edge_cost,
+        grid_size=torch.tensor([free.shape]),
+        num_nodes=cells.size(0),
+    )
+    return planning_graph(data)
+
+
+def check_cells(shape: tuple[int, ...], max_edges: int) -> None:
+    """Refuses a grid by its shape alone, before anything of it is built."""
+    cells = 1
+    for size in shape:
+        cells *= size
+    if cells == 0:
+        raise BCMError(f'the grid has no cells: it is {_by(shape)}')
+    if cells > max_edges:
+        raise BCMError(
+            f'the grid is {_by(shape)}: it has more cells than max_edges = '
+            f'{max_edges:,}'
+        )
+
+
+def _steps(ndim: int) -> Iterator[tuple[tuple[Slices, Slices], float, list]]:
+    """Half of the moves: where they start and end, their length, their box.
+
+    The other half are the same the other way. A move shifts some axes by one;
+    its box are the cells with any of these axes shifted.
+    """
+    here, back, ahead = slice(None), slice(None, -1), slice(1, None)
+    for move in product((-1, 0, 1), repeat=ndim):
+        if move <= (0,) * ndim:
+            continue
+        choices = [
+            {0: (here, here), 1: (back, ahead), -1: (ahead, back)}[shift]
+            for shift in move
+        ]
+        tail = tuple(choice[0] for choice in choices)
+        head = tuple(choice[1] for choice in choices)
+        box = set_of_cells(choices)
+        yield (tail, head), float(np.count_nonzero(move)) ** 0.5, box
+
+
+def set_of_cells(choices: list[tuple[slice, slice]]) -> list[Slices]:
+    """Every mixture of unshifted and shifted axes, once."""
+    return list(product(*((a,) if a == b else (a, b) for a, b in choices)))
+
+
+def _mask(occupied: np.ndarray | Tensor) -> np.ndarray:
+    if isinstance(occupied, Tensor):
+        occupied = occupied.detach().cpu().numpy()
+    if not isinstance(occupied, np.ndarray) or occupied.dtype != np.bool_:
+        raise BCMError(
+            'occupied must be a boolean array, True where blocked (got '
+            f'{getattr(occupied, "dtype", type(occupied).__name__)})'
+        )
+    if occupied.ndim == 0:
+        raise BCMError('occupied must have at least one axis')
+    return occupied
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return ' x '.join(str(size) for size in shape)

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import re
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+
+from . import _networkx as source
+from ._graphml import read_graphml
+from .from_networkx import Cost, build
+from .projection import local_metres, warn_of_degrees
+
+
+def from_osmnx(
+    graph: Any, cost: Cost = 'length', *, project: bool = False
+) -> Data:
+    r"""A planning graph from a street network of OSMnx.
+
+    Reads :obj:`x`, :obj:`y` and one cost; of parallel streets the cheapest is
+    kept, one-way streets stay one-way, further attributes may be lists, strings
+    or missing. OSMnx itself is not needed. :obj:`data.node_id` holds the OSM
+    ids of the nodes, :obj:`data.lonlat` their longitudes and latitudes where
+    known. Nothing is dropped: see
+    :func:`~bcm_pyg.graph.largest_component`.
+
+    Args:
+        graph (networkx.MultiDiGraph or str or os.PathLike): The network, or a
+            :obj:`.graphml` file of :meth:`osmnx.save_graphml`, gzipped or not.
+        cost (str or callable, optional): :obj:`"length"` in metres,
+            :obj:`"travel_time"` in seconds (after
+            :meth:`osmnx.add_edge_speeds` and
+            :meth:`osmnx.add_edge_travel_times`), another attribute, or a
+            function of tail, head and attributes. (default: :obj:`"length"`)
+        project (bool, optional): OSMnx gives degrees unless its graph was
+            projected. If set to :obj:`True`, they become metres about the
+            middle, and a graph that was projected stays as it is; otherwise
+            degrees are taken with a warning. (default: :obj:`False`)
+    """
+    is_file = isinstance(graph, (str, PathLike))
+    if is_file:
+        graph = read_graphml(graph)
+    nodes, edges = source.nodes_and_edges(graph)
+    if isinstance(cost, str):
+        _check_cost(edges, cost)
+    xy = source.axes_at(nodes, ('x', 'y'))
+    lonlat = source.degrees(nodes)
+    if are_degrees(graph.graph.get('crs'), xy):
+        lonlat = xy
+        if project:
+            xy = local_metres(lonlat)
+        else:
+            warn_of_degrees(2)
+    labels = nodes.labels
+    if is_file and all(str(label).isdecimal() for label in labels):
+        numbers = [int(str(label)) for label in labels]
+        if len(set(numbers)) == len(numbers):  # '7' and '07' are two nodes
+            labels = list(numbers)
+    return build(nodes, edges, cost, xy, lonlat, labels)
+
+
+def are_degrees(crs: Any, xy: np.ndarray) -> bool:
+    """Whether coordinates are longitude and latitude.
+
+    Args:
+        crs (Any): The coordinate reference system as OSMnx keeps it: a name, a
+            definition as text, a pyproj object; or nothing.
+        xy (numpy.ndarray): The coordinates, asked if nothing is known.
+    """
+    is_geographic = getattr(crs, 'is_geographic', None)
+    if isinstance(is_geographic, bool):
+        return is_geographic
+    if crs is None:
+        return bool((np.abs(xy) <= (180, 90)).all())
+    text = str(crs).lower()
+    if text.startswith(('projc', 'boundcrs')):  # these name a base in degrees
+        return False
+    return (
+        re.fullmatch(r'epsg:4\d{3}', text) is not None
+        or text.startswith('geogc')
+        or any(name in text for name in ('4326', 'crs84', 'longlat'))
+    )
+
+
+def _check_cost(edges: source.Edges, cost: str) -> None:
+    if any(cost in values for values in edges.attributes):
+        return
+    how = ''
+    if cost == 'travel_time':
+        how = ': call osmnx.add_edge_speeds and osmnx.add_edge_travel_times'
+    names = {str(name) for values in edges.attributes for name in values}
+    raise BCMError(f'no edge has a {cost!r}{how} (edges have {sorted(names)})')

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+import math
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import replace_file
+
+from ._routes import Routes
+from .node_ids import source_routes
+
+
+def to_geojson(
+    plan: Routes, data: Data, path: str | PathLike[str] | None = None
+) -> dict[str, Any]:
+    """Routes as GeoJSON, for maps and geographic information systems.
+
+    One feature per query, in order: a line string (a point where start and goal
+    are the same, no geometry where no route was found) with the properties
+    :obj:`query`, :obj:`success`, :obj:`cost`, :obj:`hops`, :obj:`start` and
+    :obj:`goal`, the last two in the ids of the graph's source. What a query
+    without a route would have costs and ends at is null.
+
+    Args:
+        plan (Plan): The routes.
+        data (torch_geometric.data.Data): The graph that was planned on. Its
+            :obj:`lonlat` is drawn if it has one, as GeoJSON wants it; otherwise
+            its coordinates as they were in the source, up to three axes.
+        path (str or os.PathLike, optional): Where to write it, in full or not
+            at all. (default: :obj:`None`)
+
+    Returns:
+        The feature collection.
+    """
+    routes = source_routes(plan, data)  # checks the plan too
+    places = _places(data)
+    features = []
+    for query, route in enumerate(routes):
+        cost = float(plan.cost[query])
+        features.append(
+            {
+                'type': 'Feature',
+                'geometry': _geometry(places[plan.path(query)].tolist()),
+                'properties': {
+                    'query': query,
+                    'success': bool(plan.success[query]),
+                    'cost': cost if math.isfinite(cost) else None,
+                    'hops': int(plan.hops[query]) if route else None,
+                    'start': _plain(route[0]) if route else None,
+                    'goal': _plain(route[-1]) if route else None,
+                },
+            }
+        )
+    out = {'type': 'FeatureCollection', 'features': features}
+    if path is not None:
+        text = json.dumps(out, allow_nan=False)
+        try:
+            replace_file(Path(path), text.encode() + b'\n')
+        except (OSError, ValueError) as error:
+            raise BCMError(f'cannot write {path}: {error}') from error
+    return out
+
+
+def _places(data: Data) -> np.ndarray:
+    """Where each node is drawn, [N, 2 or 3]."""
+    lonlat = data.get('lonlat')
+    if lonlat is not None:
+        lonlat = torch.as_tensor(lonlat).detach().cpu().double()
+        if lonlat.shape != (data.num_nodes, 2):
+            raise BCMError(
+                f'data.lonlat must have shape [{data.num_nodes}, 2] (got '
+                f'{tuple(lonlat.shape)})'
+            )
+        return lonlat.numpy().round(7)  # a centimetre
+    if data.get('pos') is None or data.pos.dim() != 2 or data.pos.size(1) < 2:
+        raise BCMError(
+            'GeoJSON needs data.lonlat [N, 2], or data.pos of at least two axes'
+        )
+    pos = data.pos.detach().cpu().double()
+    if data.get('pos_origin') is not None:
+        pos = pos + data.pos_origin.cpu()
+    return pos[:, :3].numpy().round(3)
+
+
+def _geometry(places: list[list[float]]) -> dict[str, Any] | None:
+    if len(places) == 0:
+        return None
+    if len(places) == 1:  # a line has two positions or more
+        return {'type': 'Point', 'coordinates': places[0]}
+    return {'type': 'LineString', 'coordinates': places}
+
+
+def _plain(name: object) -> object:
+    """An id as JSON has it: numbers and strings as they are."""
+    return name if isinstance(name, (int, str)) else str(name)

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import zipfile
+import zlib
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+
+from .from_arrays import from_arrays, graph_sizes, num_entries
+
+#: Bytes that the arrays of a file may have in memory, all together.
+MAX_BYTES = 2**32
+
+
+def read_npz(path: str | PathLike[str], cost: str = 'edge_cost') -> Data:
+    """A planning graph from a file of numpy arrays.
+
+    The file holds :obj:`pos` :obj:`[N, A]`, :obj:`edge_index` :obj:`[2, E]` and
+    costs :obj:`[E]`. Further arrays come along if they have one entry per node
+    or per edge (see :func:`~bcm_pyg.graph.from_arrays`), such as
+    :obj:`node_id` and :obj:`lonlat`, and so do single strings and numbers;
+    others are left out. Nothing in the file is run: arrays of objects are
+    refused.
+
+    Args:
+        path (str or os.PathLike): The file.
+        cost (str, optional): The array to take costs from. (default:
+            :obj:`"edge_cost"`)
+    """
+    arrays = _read(path)
+    for name in ('pos', 'edge_index', cost):
+        if name not in arrays:
+            raise BCMError(f'{path} has no {name!r}: it has {sorted(arrays)}')
+    pos, edge_index = arrays.pop('pos'), arrays.pop('edge_index')
+    edge_cost = arrays[cost]
+    arrays.pop('edge_cost', None)  # those asked for go by this name
+    sizes = graph_sizes(pos, edge_index)
+    extras: dict[str, Any] = {}
+    for name, value in arrays.items():
+        if value.ndim == 0 and value.dtype.kind in 'Ubiuf':
+            extras[name] = value.item()
+        elif num_entries(name, value) in sizes:
+            extras[name] = value
+    try:
+        return from_arrays(pos, edge_index, edge_cost, **extras)
+    except BCMError as error:
+        raise BCMError(f'{path}: {error}') from None
+
+
+def _read(path: str | PathLike[str]) -> dict[str, np.ndarray]:
+    """All arrays of a file, after a look at their sizes."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            room = MAX_BYTES
+            for entry in archive.infolist():
+                room -= _size(archive, entry)
+                if room < 0:
+                    raise BCMError(
+                        f'{path} holds more than {MAX_BYTES:,} bytes of arrays'
+                    )
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except FileNotFoundError:
+        raise BCMError(f'there is no file {path}') from None
+    except BCMError:
+        raise
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        KeyError,
+        NotImplementedError,
+        RuntimeError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        raise BCMError(f'cannot read arrays from {path}: {error}') from None
+
+
+def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
+    """Bytes that an array will take, by its own header."""
+    with archive.open(entry) as file:
+        version = npy.read_magic(file)
+        if version == (1, 0):
+            shape, _, dtype = npy.read_array_header_1_0(file)
+        else:
+            shape, _, dtype = npy.read_array_header_2_0(file)
+    size = int(dtype.itemsize)
+    for length in shape:
+        size *= int(length)
+    if dtype.hasobject or size > entry.file_size:
+        raise ValueError(
+            f'{entry.filename} is said to be of shape {shape} and type {dtype}'
+        )
+    return size

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+import zlib
+from os import PathLike
+from pathlib import Path
+
+from bcm_pyg.errors import BCMError
+
+
+def read_file(path: str | PathLike[str], max_bytes: int) -> bytes:
+    """What a file holds, unpacked if it is gzipped.
+
+    Args:
+        path (str or os.PathLike): The file.
+        max_bytes (int): Files that hold more are refused, before they fill the
+            memory: a few packed bytes can unpack to any size.
+    """
+    parts, room = [], max_bytes
+    try:
+        with open(path, 'rb') as file:
+            is_packed = file.read(2) == b'\x1f\x8b'
+            file.seek(0)
+            source = gzip.GzipFile(fileobj=file) if is_packed else file
+            while room >= 0 and (part := source.read(2**20)):
+                parts.append(part)
+                room -= len(part)
+    except FileNotFoundError:
+        raise BCMError(f'there is no file {path}') from None
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise BCMError(f'cannot read {path}: {error}') from None
+    if room < 0:
+        raise BCMError(f'{path} holds more than {max_bytes:,} bytes')
+    return b''.join(parts)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes a file so that it is there in full or not at all."""
+    handle, temporary = tempfile.mkstemp(
+        dir=path.parent, prefix=f'.{path.name}.', suffix='.part'
+    )
+    try:
+        with os.fdopen(handle, 'wb') as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,76 @@
+"""Game maps: a MovingAI map and its scenarios, against published lengths.
+
+Reads a .map file (or .3dmap) and the scenarios beside it, learns the map, and
+compares its routes with the shortest lengths that the benchmark publishes.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use('Agg')
+import matplotlib.pyplot as plt
+import numpy as np
+from torch_geometric import seed_everything
+
+from bcm_pyg import BCM, FitConfig, Planner, Report, evaluate, fit
+from bcm_pyg.baselines import Dijkstra
+from bcm_pyg.graph import read_movingai, read_scenarios
+from bcm_pyg.plotting import plot_route
+
+BESIDE = Path(__file__).parents[2] / 'shared' / 'data'
+DATA = Path(os.environ.get('BCM_PYG_DATA', BESIDE))
+DRAGON_AGE = DATA / 'grid' / 'den312d.map'
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument('--map', type=Path, default=DRAGON_AGE)
+parser.add_argument('--scen', type=Path, help='(default: the one beside it)')
+parser.add_argument('--budget', type=float, default=120, help='seconds')
+parser.add_argument('--queries', type=int, default=500)
+parser.add_argument('--seed', type=int, default=42)
+parser.add_argument('--out', type=Path, default=Path('out/movingai'))
+args = parser.parse_args()
+
+seed_everything(args.seed)
+if not args.map.exists():
+    print(f'no map at {args.map}: pass --map (from movingai.com/benchmarks)')
+    sys.exit(0 if args.map == DRAGON_AGE else 1)
+stem = args.map.name.partition('.')[0]
+beside = sorted(args.map.parent.glob(f'{stem}*scen*'))
+if args.scen is None and not beside:
+    sys.exit(f'no scenarios beside {args.map}: pass --scen')
+
+data = read_movingai(args.map)
+starts, goals, optimal = read_scenarios(args.scen or beside[0], data)
+# Scenarios come sorted by length: take some from everywhere.
+some = np.linspace(0, len(starts) - 1, min(args.queries, len(starts)))
+some = some.round().astype(int)
+starts, goals, optimal = starts[some], goals[some], optimal[some]
+size = ' x '.join(str(side) for side in data.grid_size[0].tolist())
+print(f'{size} cells, {data.num_nodes} of them free, {data.num_edges} steps')
+
+model = BCM.from_data(data)  # one table row per column and per row of the map
+print(f'the map has {model.storage_bytes() / 1e6:.2f} MB')
+fit(model, data, FitConfig(time_budget=args.budget), progress=True)
+
+planners = {'Dijkstra': Dijkstra(data), 'BCM': Planner(model, data)}
+plans = {name: plan(starts, goals) for name, plan in planners.items()}
+wrong = (plans['Dijkstra'].cost - optimal).abs().max()
+print(f'\nexact search and published lengths differ by {wrong:.0e} at most')
+print(f'{"":10}{Report.header()}')
+for name, planner in planners.items():
+    print(f'{name:10}{evaluate(planner, data, starts, goals).row()}')
+
+longest = int((optimal * plans['BCM'].success).argmax())
+walls = np.ones(data.grid_size[0, :2].tolist())
+walls[tuple(data.coord[:, :2].T.numpy())] = 0
+figure, ax = plt.subplots(figsize=(7, 7), layout='constrained')
+ax.imshow(walls.T, cmap='Greys', vmax=1.5)  # rows downward, as in the file
+plot_route(data, plans, ax, query=longest, edges=False)
+ax.set_title(f'{stem}, published length {optimal[longest]:.1f}')
+args.out.mkdir(parents=True, exist_ok=True)
+figure.savefig(args.out / 'routes.png', dpi=150)
+print(f'wrote {args.out / "routes.png"}')

@@ -1,0 +1,87 @@
+"""Streets: from a graph file or from OSMnx to routes and a picture.
+
+Reads a .graphml file that OSMnx saved or an .npz file of arrays, or lets OSMnx
+download a place. Routes come out in the ids of OpenStreetMap and as GeoJSON.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use('Agg')
+from torch_geometric import seed_everything
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, FitConfig, Planner, Report, evaluate, fit
+from bcm_pyg.baselines import Dijkstra
+from bcm_pyg.datasets import sample_queries
+from bcm_pyg.graph import (
+    from_osmnx,
+    largest_component,
+    read_npz,
+    source_routes,
+    to_geojson,
+)
+from bcm_pyg.plotting import plot_route
+
+BESIDE = Path(__file__).parents[2] / 'shared' / 'data'
+DATA = Path(os.environ.get('BCM_PYG_DATA', BESIDE))
+ANDORRA = DATA / 'road' / 'andorra.npz'
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument('--graph', type=Path, default=ANDORRA)
+parser.add_argument('--place', help='download this instead (needs osmnx)')
+parser.add_argument('--cost', default='travel_time', help='or length')
+parser.add_argument('--budget', type=float, default=120, help='seconds')
+parser.add_argument('--queries', type=int, default=500)
+parser.add_argument('--seed', type=int, default=42)
+parser.add_argument('--out', type=Path, default=Path('out/road_network'))
+args = parser.parse_args()
+
+
+def load() -> Data:
+    if args.place:
+        import osmnx
+
+        graph = osmnx.graph_from_place(args.place, network_type='drive')
+        graph = osmnx.add_edge_travel_times(osmnx.add_edge_speeds(graph))
+        return from_osmnx(graph, args.cost, project=True)
+    if not args.graph.exists():
+        print(f'no graph at {args.graph}: pass --graph or --place')
+        sys.exit(0 if args.graph == ANDORRA else 1)
+    if args.graph.suffix == '.npz':
+        return read_npz(args.graph)  # it says itself what its costs are
+    return from_osmnx(args.graph, args.cost, project=True)
+
+
+seed_everything(args.seed)
+data = largest_component(load())
+print(
+    f'{data.num_nodes} nodes, {data.num_edges} directed edges; '
+    f'{data.dropped_nodes} nodes that cannot be reached or left were dropped'
+)
+model = BCM.from_data(data)
+print(f'the map has {model.storage_bytes() / 1e6:.2f} MB')
+fit(model, data, FitConfig(time_budget=args.budget), progress=True)
+
+planners = {'Dijkstra': Dijkstra(data), 'BCM': Planner(model, data)}
+starts, goals = sample_queries(data, args.queries, seed=args.seed)
+print(f'{"":10}{Report.header()}')
+for name, planner in planners.items():
+    print(f'{name:10}{evaluate(planner, data, starts, goals).row()}')
+
+plans = {name: plan(starts, goals) for name, plan in planners.items()}
+routes = source_routes(plans['BCM'], data)
+longest = int((plans['Dijkstra'].cost * plans['BCM'].success).argmax())
+print(f'from {routes[longest][:1]} to {routes[longest][-1:]}, in OSM ids:')
+print(' '.join(str(node) for node in routes[longest][:8]), '...')
+
+args.out.mkdir(parents=True, exist_ok=True)
+to_geojson(plans['BCM'], data, args.out / 'routes.geojson')
+figure = plot_route(data, plans, query=longest).figure
+figure.savefig(args.out / 'routes.png', dpi=150)
+model.save(args.out / 'map')
+print(f'wrote routes.geojson, routes.png and the map to {args.out}')

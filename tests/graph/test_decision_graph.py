@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import networkx as nx
+import pytest
+import torch
+from helpers import random_graphs, to_nx
+from hypothesis import given, settings
+from torch_geometric.data import Data
+
+from bcm_pyg import BCMError, planning_graph
+from bcm_pyg.datasets import weighted_grid
+from bcm_pyg.graph import decision_graph
+
+
+def both_ways(edges: list[tuple[int, int]], costs: list[float]) -> Data:
+    tail, head = torch.tensor(edges).T
+    num_nodes = int(torch.tensor(edges).max()) + 1
+    return Data(
+        pos=torch.rand(num_nodes, 2),
+        edge_index=torch.stack(
+            [torch.cat([tail, head]), torch.cat([head, tail])]
+        ),
+        edge_cost=torch.tensor(costs + costs),
+    )
+
+
+def test_a_square_with_a_diagonal_a_chain_and_a_dead_end() -> None:
+    # 0 - 1 - 2 - 3 - 0 with 0 - 2; 1 lies on a chain, so does 3; 4 and 5 are a
+    # dead end at 0.
+    edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (0, 4), (4, 5)]
+    graph = decision_graph(both_ways(edges, [1, 2, 3, 4, 9, 1, 1]))
+    assert graph.node.tolist() == [0, 2]
+    assert graph.place.tolist() == [0, -1, 1, -1, -1, -1]
+    # Over 1 it costs 3, over 3 it costs 7, directly 9: the cheapest stays.
+    assert graph.data.edge_index.tolist() == [[0, 1], [1, 0]]
+    assert graph.data.edge_cost.tolist() == [3, 3]
+    assert graph.inner.tolist() == [1, 1]
+    assert graph.through.tolist() == [0, 1, 2]
+    gates = graph.gate[graph.piece[5]].tolist()
+    assert gates == [0, -1]
+    assert graph.to_gate[:, 5].tolist() == [2, float('inf')]
+    assert graph.next_node[0, 5] == 4
+    assert graph.next_node[0, 4] == 0
+
+
+def test_grids_have_no_forced_nodes_but_corners() -> None:
+    graph = decision_graph(weighted_grid('open', side=5))
+    corners = [0, 4, 20, 24]
+    assert sorted(set(range(25)) - set(graph.node.tolist())) == corners
+
+
+def test_a_forest_has_nothing_to_decide() -> None:
+    with pytest.raises(BCMError, match='leaves a choice'):
+        decision_graph(both_ways([(0, 1), (1, 2), (3, 4)], [1, 1, 1]))
+
+
+def test_a_ring_has_nothing_to_decide() -> None:
+    edges = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    with pytest.raises(BCMError, match='leaves a choice'):
+        decision_graph(both_ways(edges, [1, 1, 1, 1]))
+
+
+def test_the_input_is_left_alone() -> None:
+    data = weighted_grid('open', side=8)
+    before = data.clone()
+    decision_graph(data)
+    assert data.keys() == before.keys()
+    assert torch.equal(data.edge_index, before.edge_index)
+
+
+@settings(deadline=None, max_examples=60)
+@given(random_graphs(max_nodes=14))
+def test_distances_between_decisions_stay(data: Data) -> None:
+    try:
+        graph = decision_graph(data)
+    except BCMError as error:
+        assert 'leaves a choice' in str(error)
+        return
+    full, reduced = (
+        dict(nx.all_pairs_dijkstra_path_length(to_nx(part), weight='cost'))
+        for part in (planning_graph(data), graph.data)
+    )
+    node = graph.node.tolist()
+    for i, from_i in reduced.items():
+        there = {node[j]: cost for j, cost in from_i.items()}
+        wanted = {j: c for j, c in full[node[i]].items() if j in set(node)}
+        assert there == pytest.approx(wanted)
+
+
+@settings(deadline=None, max_examples=60)
+@given(random_graphs(max_nodes=14))
+def test_edges_unpack_to_paths_of_their_cost(data: Data) -> None:
+    try:
+        graph = decision_graph(data)
+    except BCMError:
+        return
+    full = to_nx(graph.full)
+    for edge, (tail, head) in enumerate(graph.data.edge_index.T.tolist()):
+        begin, end = graph.through[edge : edge + 2].tolist()
+        path = [
+            int(graph.node[tail]),
+            *graph.inner[begin:end].tolist(),
+            int(graph.node[head]),
+        ]
+        cost = nx.path_weight(full, path, 'cost')
+        assert cost == pytest.approx(float(graph.data.edge_cost[edge]))

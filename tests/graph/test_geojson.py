@@ -1,0 +1,143 @@
+import json
+import os
+
+import pytest
+import torch
+
+from bcm_pyg import BCMError
+from bcm_pyg.baselines import Dijkstra
+from bcm_pyg.graph import from_arrays, read_npz, to_geojson
+
+LONLAT = [[1.5, 42.5], [1.6, 42.5], [1.7, 42.123456789], [9.0, 9.0]]
+
+
+def graph(**more: object):
+    pos = more.pop('pos', [[7.0, 4e6], [8.5, 4e6], [9.0, 4e6], [9.0, 5e6]])
+    return from_arrays(pos, [[0, 1, 2], [1, 2, 0]], [1, 2, 3.5], **more)
+
+
+def test_features(tmp_path):
+    data = graph(node_id=['a', 'b', ('c', 1), 'd'], lonlat=LONLAT)
+    plan = Dijkstra(data)([0, 3, 0], [2, 3, 3])
+    path = tmp_path / 'routes.geojson'
+    out = to_geojson(plan, data, path)
+    assert out == {
+        'type': 'FeatureCollection',
+        'features': [
+            {
+                'type': 'Feature',
+                'geometry': {
+                    'type': 'LineString',
+                    'coordinates': [
+                        [1.5, 42.5],
+                        [1.6, 42.5],
+                        [1.7, 42.1234568],
+                    ],
+                },
+                'properties': {
+                    'query': 0,
+                    'success': True,
+                    'cost': 3.0,
+                    'hops': 2,
+                    'start': 'a',
+                    'goal': "('c', 1)",
+                },
+            },
+            {
+                'type': 'Feature',
+                'geometry': {'type': 'Point', 'coordinates': [9.0, 9.0]},
+                'properties': {
+                    'query': 1,
+                    'success': True,
+                    'cost': 0.0,
+                    'hops': 0,
+                    'start': 'd',
+                    'goal': 'd',
+                },
+            },
+            {
+                'type': 'Feature',
+                'geometry': None,
+                'properties': {
+                    'query': 2,
+                    'success': False,
+                    'cost': None,
+                    'hops': None,
+                    'start': None,
+                    'goal': None,
+                },
+            },
+        ],
+    }
+    assert json.loads(path.read_text()) == out
+    assert os.listdir(tmp_path) == ['routes.geojson']
+    assert to_geojson(plan, data) == out
+
+
+def test_source_coordinates():
+    """Without longitudes, places are as in the source, not as centred."""
+    data = graph()
+    out = to_geojson(Dijkstra(data)(0, 2), data)
+    assert out['features'][0]['geometry']['coordinates'] == [
+        [7.0, 4e6],
+        [8.5, 4e6],
+        [9.0, 4e6],
+    ]
+    assert out['features'][0]['properties']['goal'] == 2
+    space = graph(pos=torch.arange(20.0).view(4, 5))
+    out = to_geojson(Dijkstra(space)(0, 1), space)
+    assert out['features'][0]['geometry']['coordinates'] == [
+        [0, 1, 2],
+        [5, 6, 7],
+    ]
+
+
+def test_no_queries(tmp_path):
+    data = graph()
+    out = to_geojson(Dijkstra(data)([], []), data, tmp_path / 'a.geojson')
+    assert out == {'type': 'FeatureCollection', 'features': []}
+
+
+def test_errors(tmp_path):
+    data = graph()
+    plan = Dijkstra(data)(0, 2)
+    with pytest.raises(BCMError, match='cannot write'):
+        to_geojson(plan, data, tmp_path / 'none' / 'a.geojson')
+    with pytest.raises(BCMError, match='cannot write'):
+        to_geojson(plan, data, tmp_path)
+    with pytest.raises(BCMError, match='plan must be a Plan'):
+        to_geojson(None, data)
+    line = graph(pos=[[0.0], [1.0], [2.0], [3.0]])
+    with pytest.raises(BCMError, match='at least two axes'):
+        to_geojson(plan, line)
+    line.lonlat = torch.zeros(4, 3)
+    with pytest.raises(BCMError, match=r'lonlat must have shape \[4, 2\]'):
+        to_geojson(plan, line)
+
+
+def test_a_write_that_stops_leaves_the_old_file(tmp_path, monkeypatch):
+    data = graph()
+    path = tmp_path / 'a.geojson'
+    to_geojson(Dijkstra(data)(0, 2), data, path)
+    before = path.read_bytes()
+
+    def stop(*args: object) -> None:
+        raise OSError('disk full')
+
+    monkeypatch.setattr(os, 'replace', stop)
+    with pytest.raises(BCMError, match='disk full'):
+        to_geojson(Dijkstra(data)(0, 1), data, path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ['a.geojson']
+
+
+def test_real_network(data_dir):
+    data = read_npz(data_dir / 'road' / 'andorra.npz')
+    plan = Dijkstra(data)([0, 5], [900, 20])
+    for query, feature in enumerate(to_geojson(plan, data)['features']):
+        path = plan.path(query)
+        line = torch.tensor(
+            feature['geometry']['coordinates'], dtype=torch.double
+        )
+        torch.testing.assert_close(line, data.lonlat[path], rtol=0, atol=1e-7)
+        assert feature['properties']['start'] == int(data.node_id[path[0]])

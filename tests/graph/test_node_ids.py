@@ -1,0 +1,123 @@
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+
+from bcm_pyg import BCM, BCMError, FitConfig, Planner, fit
+from bcm_pyg.baselines import Dijkstra
+from bcm_pyg.graph import (
+    find_nodes,
+    from_arrays,
+    from_networkx,
+    largest_component,
+    source_ids,
+    source_routes,
+)
+
+POS = [[0.0, 0.5], [1, 0], [2, 0], [3, 0]]
+EDGES = [[0, 1, 2], [1, 2, 0]]
+
+
+def graph(**more: object):
+    return from_arrays(POS, EDGES, [1, 2, 3], **more)
+
+
+@pytest.mark.parametrize(
+    'ids',
+    [
+        [10, 20, 30, 40],
+        np.array([10, 20, 30, 40]),
+        torch.tensor([10, 20, 30, 40]),
+        ['a', 'b', 'c', 'd'],
+        np.array(['a', 'b', 'c', 'd']),
+        [(0, 0), (0, 1), 'x', None],
+    ],
+)
+def test_there_and_back(ids):
+    data = graph(node_id=ids)
+    names = ids if isinstance(ids, list) else ids.tolist()
+    assert find_nodes(data, names[::-1]).tolist() == [3, 2, 1, 0]
+    assert source_ids(data, [3, 0]) == [names[3], names[0]]
+    assert source_ids(data, 2) == [names[2]]
+    plan = Dijkstra(data)([0, 1, 0, 3], [2, 0, 3, 3])
+    want = [names[:3], [names[1], names[2], names[0]], [], [names[3]]]
+    assert source_routes(plan, data) == want
+
+
+def test_nodes_are_their_own_ids():
+    data = graph()
+    assert find_nodes(data, [2, 0]).tolist() == [2, 0]
+    assert source_ids(data, torch.tensor([3])) == [3]
+    assert source_routes(Dijkstra(data)(0, 2), data) == [[0, 1, 2]]
+    assert find_nodes(data, []).tolist() == []
+    assert find_nodes(data, np.array([1])).tolist() == [1]
+
+
+def test_after_dropping_nodes():
+    data = largest_component(graph(node_id=['a', 'b', 'c', 'd']))
+    assert find_nodes(data, ['c']).tolist() == [2]
+    with pytest.raises(BCMError, match=r"ids\[1\] = 'd' is no node"):
+        find_nodes(data, ['a', 'd'])
+
+
+def test_networkx_paths():
+    maze = nx.grid_2d_graph(4, 4)
+    data = from_networkx(maze, lambda *edge: 1, {n: n for n in maze})
+    starts, goals = find_nodes(data, [(0, 0)]), find_nodes(data, [(3, 2)])
+    (route,) = source_routes(Dijkstra(data)(starts, goals), data)
+    assert nx.is_path(maze, route)
+    assert len(route) == nx.shortest_path_length(maze, (0, 0), (3, 2)) + 1
+
+
+@pytest.mark.parametrize(
+    ('ids', 'message'),
+    [
+        ([99], r'ids\[0\] = 99 is no node'),
+        ([[1]], r'ids\[0\] = \[1\] is no node'),
+        ('ab', "pass \\['ab'\\]"),
+        (7, r'pass \[7\]'),
+    ],
+)
+def test_unknown_ids(ids, message):
+    with pytest.raises(BCMError, match=message):
+        find_nodes(graph(), ids)
+
+
+def test_other_errors():
+    data = graph(node_id=['a', 'a', 'b', 'c'])
+    with pytest.raises(BCMError, match='same id for several nodes'):
+        find_nodes(data, ['b'])
+    with pytest.raises(BCMError, match='ids lie in'):
+        source_ids(data, [4])
+    data.node_id = torch.arange(3)
+    with pytest.raises(BCMError, match='one id for each of 4 nodes'):
+        source_ids(data, [0])
+    data.node_id = 'abcd'
+    with pytest.raises(BCMError, match='one id for each of 4 nodes'):
+        source_ids(data, [0])
+    with pytest.raises(BCMError, match='plan must be a Plan .got list'):
+        source_routes([[0, 1]], graph())
+    small = from_arrays(POS[:2], [[0], [1]], [1])
+    with pytest.raises(BCMError, match='visits node 2, but data has 2 nodes'):
+        source_routes(Dijkstra(graph())(0, 2), small)
+
+
+@pytest.mark.parametrize('encoder', ['interaction', 'one_hot', 'gnn'])
+def test_ids_do_not_disturb_a_map(tmp_path, encoder):
+    """Training, planning and saving carry ids of any kind along."""
+    maze = nx.grid_2d_graph(4, 4)
+    names = {n: (n, 'a') for n in maze}
+    maze = nx.relabel_nodes(maze, names)
+    data = from_networkx(maze, lambda *edge: 1, {n: n[0] for n in maze})
+    model = BCM.from_data(data, encoder)
+    fit(model, data, FitConfig(steps=3))
+    model.save(tmp_path)
+    planner = Planner(BCM.load(tmp_path, data), data)
+    plan = planner(find_nodes(data, [((0, 0), 'a')]), [15])
+    for route in source_routes(plan, data):
+        assert not route or nx.is_path(maze, route)
+        assert not route or route[0] == ((0, 0), 'a')
+    bare = data.clone()
+    del bare.node_id
+    want = Planner(model, bare)(0, 15)
+    assert plan.nodes.tolist() == want.nodes.tolist()

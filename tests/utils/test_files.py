@@ -1,0 +1,73 @@
+import gzip
+import os
+
+import pytest
+
+from bcm_pyg import BCMError
+from bcm_pyg.utils import read_file, replace_file
+
+
+@pytest.mark.parametrize('content', [b'', b'a', b'ab' * 10_000, b'\x1f'])
+def test_plain_and_packed(tmp_path, content):
+    path = tmp_path / 'file'
+    path.write_bytes(content)
+    assert read_file(path, 20_000) == content
+    path.write_bytes(gzip.compress(content))
+    assert read_file(str(path), 20_000) == content
+
+
+@pytest.mark.parametrize('pack', [bytes, gzip.compress])
+def test_too_large(tmp_path, pack):
+    path = tmp_path / 'file'
+    path.write_bytes(pack(bytes(3 * 2**20)))
+    assert len(read_file(path, 3 * 2**20)) == 3 * 2**20
+    with pytest.raises(BCMError, match='more than 3,145,727 bytes'):
+        read_file(path, 3 * 2**20 - 1)
+
+
+def test_little_is_unpacked_of_what_is_too_large(tmp_path, monkeypatch):
+    path = tmp_path / 'file'
+    path.write_bytes(gzip.compress(bytes(2**25)))
+    sizes = []
+    read = gzip.GzipFile.read
+
+    def watched(self, size=-1):
+        part = read(self, size)
+        sizes.append(len(part))
+        return part
+
+    monkeypatch.setattr(gzip.GzipFile, 'read', watched)
+    with pytest.raises(BCMError, match='more than 1,000 bytes'):
+        read_file(path, 1000)
+    assert 0 < sum(sizes) <= 2**20
+
+
+def test_unreadable(tmp_path):
+    with pytest.raises(BCMError, match='there is no file'):
+        read_file(tmp_path / 'none', 10)
+    with pytest.raises(BCMError, match='cannot read'):
+        read_file(tmp_path, 10)
+    with pytest.raises(BCMError, match='cannot read'):
+        read_file('a\0b', 10)
+    path = tmp_path / 'file'
+    for content in (b'\x1f\x8b', gzip.compress(b'text')[:-4]):
+        path.write_bytes(content)
+        with pytest.raises(BCMError, match='cannot read'):
+            read_file(path, 10)
+
+
+def test_a_file_is_replaced_in_full_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / 'file'
+    replace_file(path, b'old')
+
+    def stop(*args: object) -> None:
+        raise OSError('disk full')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, 'fsync', stop)
+        with pytest.raises(OSError, match='disk full'):
+            replace_file(path, b'new')
+    assert path.read_bytes() == b'old'
+    assert os.listdir(tmp_path) == ['file']
+    replace_file(path, b'new')
+    assert path.read_bytes() == b'new'
