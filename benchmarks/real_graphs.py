@@ -1,0 +1,143 @@
+"""Maps of real graphs: roads, game maps, terrain, voxels, a power grid.
+
+Every graph is trained for a fixed time and read out in every way, on its own
+queries, beside exact search. Forced moves are taken out first where they are
+many (``decision_graph``). Resumable: rows that are there are not run again.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import torch
+from common import PROVENANCE, Results, parser, trained_map
+from real_data import GRAPHS, Queries, load
+from torch_geometric.data import Data
+from tqdm import tqdm
+
+from bcm_pyg import BCMError, FitConfig, Planner, evaluate
+from bcm_pyg.baselines import CCH, CPD, Dijkstra
+from bcm_pyg.graph import DecisionGraph, decision_graph
+from bcm_pyg.planning import (
+    BestFirst,
+    Corridor,
+    DecisionPlanner,
+    Readout,
+    VisitedGreedy,
+)
+
+#: Take out forced nodes where they are at least this share of all.
+FORCED_SHARE = 0.1
+
+READOUTS: dict[str, Readout] = {
+    'VisitedGreedy': VisitedGreedy(),
+    'BestFirst': BestFirst(),
+    'BestFirst(1.2)': BestFirst(1.2),
+    'Corridor': Corridor(),
+}
+
+#: An exact peer is built up to so many nodes (its build grows with N^2).
+MAX_CPD_NODES = 6000
+
+
+def reduced(data: Data) -> DecisionGraph | None:
+    """The decision graph, where it is worth it."""
+    try:
+        graph = decision_graph(data)
+    except BCMError:
+        return None
+    forced = 1 - graph.node.numel() / data.num_nodes
+    return graph if forced >= FORCED_SHARE else None
+
+
+def quality(planner: Any, data: Data, queries: Queries) -> dict[str, Any]:
+    """SR, Gap, nodes touched and time of a planner."""
+    report = evaluate(planner, data, queries.starts, queries.goals).as_dict()
+    names = ('success_rate', 'gap', 'expansions', 'seconds_per_query')
+    return {name: report[name] for name in names}
+
+
+def distance_error(planner: Any, queries: Queries) -> float:
+    """Mean relative error of estimated distances, in percent."""
+    far = queries.cost > 0
+    estimate = planner.distance(queries.starts[far], queries.goals[far])
+    return 100 * float(
+        ((estimate - queries.cost[far]) / queries.cost[far]).abs().mean()
+    )
+
+
+def run_graph(name: str, args: Any, results: Results) -> None:
+    seconds = GRAPHS[name][2] * args.budget
+    seed = args.seeds[0]
+    key = {'graph': name, 'budget_seconds': seconds, 'seed': seed}
+    if results.find(**key):
+        return
+    data, queries = load(name, args.pairs)
+    graph = reduced(data)
+    trained_on = data if graph is None else graph.data
+    model, training = trained_map(
+        f'real-{name}-{seconds:g}s-{seed}',
+        trained_on,
+        FitConfig(time_budget=seconds, seed=seed),
+        seed,
+    )
+    row: dict[str, Any] = {
+        **key,
+        'nodes': data.num_nodes,
+        'edges': data.num_edges,
+        'decisions': trained_on.num_nodes,
+        'queries': queries.starts.numel(),
+        'parameters': model.num_parameters(),
+        'megabytes': model.storage_bytes() / 1e6,
+        'sweeps': model.record['config']['sweeps'],
+        **training,
+        'methods': {},
+    }
+    methods = row['methods']
+    for label, readout in READOUTS.items():
+        planner: Any = Planner(model, trained_on, readout)
+        if graph is not None:
+            planner = DecisionPlanner(planner, graph)
+        methods[label] = quality(planner, data, queries)
+        if 'mre' not in row:
+            row['mre'] = distance_error(planner, queries)
+    peers: dict[str, Any] = {'Dijkstra': Dijkstra, 'CCH': CCH}
+    if data.num_nodes <= MAX_CPD_NODES:
+        peers['CPD'] = CPD
+    for label, build in peers.items():
+        began = time.perf_counter()
+        planner = build(data)
+        build_seconds = time.perf_counter() - began
+        methods[label] = {
+            **quality(planner, data, queries),
+            'megabytes': planner.storage_bytes() / 1e6,
+            'build_seconds': build_seconds,
+        }
+    results.add(row)
+    settled = methods['Dijkstra']['expansions']
+    for label, row in methods.items():
+        print(
+            f'{name:18} {label:16} SR {row["success_rate"]:.3f} Gap '
+            f'{row["gap"]:7.2f} %, touches {row["expansions"] / settled:.3f}'
+        )
+
+
+def main() -> None:
+    flags = parser(__doc__)
+    flags.add_argument('--graphs', nargs='+', choices=[*GRAPHS], metavar='NAME')
+    flags.add_argument('--max-nodes', type=int, default=30_000)
+    args = flags.parse_args()
+    names = args.graphs or [
+        name for name, row in GRAPHS.items() if row[1] <= args.max_nodes
+    ]
+    if args.quick:
+        names, args.budget = ['helsinki_centre', 'arena'], 20 / 600
+    results = Results('real_graphs_quick' if args.quick else 'real_graphs')
+    for name in tqdm(names, unit='graph'):
+        run_graph(name, args, results)
+
+
+if __name__ == '__main__':
+    torch.set_num_threads(PROVENANCE['threads'])
+    main()
