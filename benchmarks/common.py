@@ -24,6 +24,9 @@ FOLDER = Path(__file__).parent
 RESULTS = FOLDER / 'results'
 CACHE = FOLDER / 'cache'
 
+#: Seconds of training by side of a grid, before ``--budget``.
+SECONDS = {20: 120, 30: 300, 40: 600, 60: 1200, 80: 1800, 100: 1800}
+
 
 def parser(description: str | None) -> argparse.ArgumentParser:
     """The flags that every benchmark has."""
@@ -46,8 +49,8 @@ class Results:
     stopped goes on where it was.
     """
 
-    def __init__(self, name: str) -> None:
-        self.path = RESULTS / f'{name}.json'
+    def __init__(self, name: str, folder: Path | None = None) -> None:
+        self.path = (folder or RESULTS) / f'{name}.json'
         self.rows: list[dict[str, Any]] = []
         if self.path.exists():
             self.rows = json.loads(self.path.read_text())['rows']
@@ -62,7 +65,7 @@ class Results:
     def add(self, row: dict[str, Any]) -> None:
         """Appends a row with where it came from, and writes the file."""
         self.rows.append({**row, **PROVENANCE})
-        RESULTS.mkdir(exist_ok=True)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps({'rows': self.rows}, indent=1) + '\n'
         part = self.path.with_suffix('.part')
         part.write_text(text)
@@ -103,19 +106,50 @@ def _cpu() -> str:
 PROVENANCE = provenance()
 
 
+def training_seconds(side: int, costs: str, budget: float = 1.0) -> float:
+    """Seconds of training for a grid; uniform costs at side 40 need half."""
+    seconds = 300 if (costs, side) == ('uniform', 40) else SECONDS[side]
+    return seconds * budget
+
+
+def map_name(
+    layout: str,
+    costs: str,
+    side: int,
+    targets: str,
+    seconds: float,
+    seed: int,
+    encoder: str = 'interaction',
+) -> str:
+    """The folder of a trained map in the cache."""
+    name = f'{layout}-{costs}-{side}-{targets}-{seconds:g}s-{seed}'
+    return name if encoder == 'interaction' else f'{name}-{encoder}'
+
+
+def is_cached(name: str) -> bool:
+    """Whether the cache has this map."""
+    return (CACHE / name / 'config.json').exists()
+
+
 def trained_map(
-    name: str, data: Data, config: FitConfig, seed: int, paper: bool = False
+    name: str,
+    data: Data,
+    config: FitConfig,
+    seed: int,
+    paper: bool = False,
+    encoder: str = 'interaction',
 ) -> tuple[BCM, dict[str, Any]]:
     """A trained map from the cache that all benchmarks share, or a new one.
 
     Returns the map and how its training went (wall seconds, steps, rate).
     """
     folder = CACHE / name
-    if (folder / 'config.json').exists():
+    if is_cached(name):
         model = BCM.load(folder, data)
         return model, model.record['benchmark']
     seed_everything(seed)
-    model = BCM.paper(data) if paper else BCM.from_data(data)
+    build = BCM.paper if paper else BCM.from_data
+    model = build(data, encoder)
     began = time.perf_counter()
     history = fit(model, data, config, progress=True)
     record = {

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from common import Results
+from markdown_table import NOT_RUN, markdown
+from markdown_table import spread as _spread
+from paper_tables import PAPER_TABLES
 
 #: The paper's Gap for the rows of the training table, in percent.
 PAPER_GAP = {
@@ -21,22 +24,6 @@ LABELS = {
     'paper': "the paper's objective",
     'exact': 'exact targets (supervised)',
 }
-
-
-def markdown(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A table, every cell as it prints."""
-    head = list(head)
-    lines = ['| ' + ' | '.join(head) + ' |', '|' + '---|' * len(head)]
-    for row in rows:
-        lines.append('| ' + ' | '.join(str(cell) for cell in row) + ' |')
-    return '\n'.join(lines)
-
-
-def _spread(values: list[float], digits: int) -> str:
-    text = f'{statistics.mean(values):.{digits}f}'
-    if len(values) > 1:
-        text += f' ± {statistics.stdev(values):.{digits}f}'
-    return text
 
 
 def training_table() -> str:
@@ -150,9 +137,33 @@ def training_update() -> str:
     return markdown(head, rows)
 
 
+def encoders_real() -> str:
+    """Error of distances and routes of each encoder, and its size."""
+    rows = [
+        [
+            row['graph'],
+            LABELS[row['targets']],
+            row['encoder'],
+            f'{row["parameters"]:,}',
+            f'{row["megabytes"]:.2f}',
+            row['steps'],
+            f'{row["mre"]:.2f}',
+            f'{row["success_rate"]:.3f}',
+            '-' if row['gap'] is None else f'{row["gap"]:.1f}',
+            row['seed'],
+        ]
+        for row in Results('encoders_real').rows
+    ]
+    head = ['graph', 'targets', 'encoder', 'parameters', 'MB', 'steps']
+    head += ['MRE %', 'SR', 'Gap %', 'seed']
+    return markdown(head, rows) if rows else NOT_RUN
+
+
 TABLES: dict[str, Callable[[], str]] = {
     'training_table': training_table,
     'training_ablation': training_ablation,
     'training_profile': training_profile,
     'training_update': training_update,
+    'encoders_real': encoders_real,
+    **PAPER_TABLES,
 }

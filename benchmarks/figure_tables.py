@@ -1,0 +1,91 @@
+"""What the figures show, as tables, with the paper's numbers beside."""
+
+from __future__ import annotations
+
+import paper_numbers as paper
+from cells import beside, gap_and_success, number
+from common import Results
+from markdown_table import NOT_RUN, markdown
+from methods import BASELINES, MAPS
+from row_groups import mean, select
+
+
+def storage() -> str:
+    """Figure 3a: sizes, and how many maps fit into the others."""
+    rows = Results('figure3_scaling').rows
+    lines = []
+    stored = sorted(select(rows, method='storage'), key=lambda row: row['side'])
+    for row in stored:
+        side, bcm = row['side'], row['bcm_megabytes']
+        line = [f'{row["nodes"]:,}']
+        line += [
+            f'{row[f"bcm_{part}_megabytes"]:.3f}'
+            for part in ('fixed', 'coordinates')
+        ]
+        line.append(beside(bcm, paper.MEGABYTES['bcm'].get(side)))
+        for name in ('eigen', 'apsp'):
+            size = row[f'{name}_megabytes']
+            cell = beside(size, paper.MEGABYTES[name].get(side))
+            ratio = paper.RATIOS[name].get(side)
+            line += [cell, beside(size / bcm, ratio, 1)]
+        line.append(f'{row["cml_megabytes"]:.1f}')
+        line.append(f'{row["apsp_packed_megabytes"]:.3f}')
+        for name in ('cpd', 'cch'):
+            found = select(rows, method=name, side=side)
+            line.append(number(mean(found, 'megabytes'), 3))
+        lines.append(line)
+    head = [
+        'N',
+        'BCM, transition MB',
+        'BCM, coordinates MB',
+        'BCM MB',
+        'EigenAgent MB',
+        'over BCM',
+        'APSP MB',
+        'over BCM',
+        'CML MB',
+        'APSP, packed next hops MB',
+        'CPD MB',
+        'CCH on disk MB',
+    ]
+    return markdown(head, lines) if lines else f'{NOT_RUN}.'
+
+
+def scaling() -> str:
+    """Figure 3b: Gap by size."""
+    rows = Results('figure3_scaling').rows
+    names = ['eigen', *(f'bcm_{kind}' for kind in MAPS)]
+    head = ['N', 'EigenAgent Gap %', *(MAPS[kind].label for kind in MAPS)]
+    lines = []
+    for side in sorted({row['side'] for row in rows}):
+        line = [f'{side * side:,}']
+        for name in names:
+            found = select(rows, method=name, side=side)
+            cell = gap_and_success(found)
+            if name == 'eigen' and not found and side > 60:
+                cell = 'too large'
+            reported = paper.SCALING.get((name, side))
+            line.append(f'{cell} ({reported.gap})' if reported else cell)
+        published = paper.SCALING.get(('bcm', side))
+        lines.append([*line, published.gap if published else '-'])
+    head.append('*BCM in the paper*')
+    return markdown(head, lines) if lines else f'{NOT_RUN}.'
+
+
+def paths() -> str:
+    """Figure 1: what the routes cost."""
+    rows = Results('figure1_paths').rows
+    labels = {name: method.label for name, method in BASELINES.items()}
+    labels |= {f'bcm_{kind}': MAPS[kind].label for kind in MAPS}
+    lines = [
+        [
+            labels[row['method']],
+            'reached' if row['success'] else 'failed',
+            row['steps'],
+            number(row['cost'], 1),
+            number(row['excess_percent'], 1),
+        ]
+        for row in select(rows)
+    ]
+    head = ['method', 'goal', 'steps', 'cost', 'more than the optimum, %']
+    return markdown(head, lines) if lines else f'{NOT_RUN}.'

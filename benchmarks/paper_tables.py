@@ -1,0 +1,174 @@
+"""The paper's tables with our numbers beside its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import paper_numbers as paper
+from cells import cells, number, reported, seeds, success
+from common import Results
+from disagreements import disagreements
+from figure_tables import paths, scaling, storage
+from markdown_table import markdown, spread
+from methods import BASELINES, MAPS, Method
+from row_groups import Row, mean, select, values
+
+IN_PAPER = '*in the paper*'
+REGIMES = ('uniform', 'mild', 'wide')
+WEIGHTED = ('mild', 'wide')
+LAYOUT_LABELS = {
+    'ushape': 'U',
+    'block': 'centre block',
+    'wall': 'wall with gap',
+    'maze': 'maze',
+}
+GROWTH = {
+    'one_hot': 'N',
+    'k_hot': 'sqrt(N)',
+    'interaction': 'sqrt(N)',
+    'gnn': 'nothing',
+}
+
+
+def quality() -> str:
+    """Table 1. Sizes are those under wide costs: they matter to the CPD."""
+    rows = Results('table1_quality').rows
+    head = ['method', 'Reuse', 'Weighted', 'Sublinear', 'MB']
+    for costs in REGIMES:
+        head += [f'{costs} SR', 'Cost', 'Gap %']
+
+    def ours(name: str, method: Method) -> list[str]:
+        found = [select(rows, method=name, costs=costs) for costs in REGIMES]
+        line = [method.label, *method[1:4]]
+        line.append(number(mean(found[-1], 'megabytes'), 3))
+        for part in found:
+            line += cells(part)
+        return [*line, seeds(found)]
+
+    def published(name: str, label: str) -> list[list[str]]:
+        known = [paper.QUALITY.get((name, costs)) for costs in REGIMES]
+        if not any(known):
+            return []
+        line = [label, '', '', '', '', *sum(map(reported, known), []), '']
+        if name in ('eigen_inverse', 'eigen_rbf'):
+            low, high = paper.WEIGHTED_EIGEN_MILD
+            line[head.index('mild SR') + 2] = f'{low} to {high}'
+        return [line]
+
+    lines = []
+    for name, method in BASELINES.items():
+        lines.append(ours(name, method))
+        if name == 'apsp':
+            packed = mean(select(rows, method='apsp'), 'packed_megabytes')
+            line = ['the same, next hops packed', *method[1:4]]
+            lines.append([*line, number(packed, 3), *10 * ['']])
+        lines += published(name, IN_PAPER)
+    lines += [ours(f'bcm_{kind}', MAPS[kind]) for kind in MAPS]
+    lines += published('bcm', '*BCM in the paper*')
+    return markdown([*head, 'seeds (u/m/w)'], lines)
+
+
+def layouts() -> str:
+    """Table 2."""
+    rows = Results('table2_layouts').rows
+    head = ['layout', 'method', 'mild SR', 'Cost', 'Gap %']
+    head += ['wide SR', 'Cost', 'Gap %', 'seeds (m/w)']
+
+    def ours(layout: str, name: str, label: str) -> list[str]:
+        found = [
+            select(rows, layout=layout, method=name, costs=costs)
+            for costs in WEIGHTED
+        ]
+        line = [LAYOUT_LABELS[layout], label]
+        return [*line, *sum(map(cells, found), []), seeds(found)]
+
+    def published(layout: str, name: str, label: str) -> list[list[str]]:
+        known = [paper.LAYOUTS.get((layout, name, costs)) for costs in WEIGHTED]
+        if not any(known):
+            return []
+        line = [LAYOUT_LABELS[layout], label]
+        return [[*line, *sum(map(reported, known), []), '']]
+
+    lines = []
+    for layout in LAYOUT_LABELS:
+        for name in ('dijkstra', 'apf', 'eigen'):
+            lines.append(ours(layout, name, BASELINES[name].label))
+            lines += published(layout, name, IN_PAPER)
+        for kind in MAPS:
+            lines.append(ours(layout, f'bcm_{kind}', MAPS[kind].label))
+        lines += published(layout, 'bcm', '*BCM in the paper*')
+    return markdown(head, lines)
+
+
+def encoders() -> str:
+    """Table 3."""
+    rows = Results('table3_encoders').rows
+    head = ['encoder', 'grows with', 'parameters', '*paper*', 'targets']
+    head += ['mild SR', 'mild Gap %', '*paper*', 'wide SR', 'wide Gap %']
+    head += ['*paper*', 'seeds (m/w)']
+    lines = []
+    for encoder, growth in GROWTH.items():
+        for kind in _kinds(rows):
+            found = [
+                select(rows, encoder=encoder, method=f'bcm_{kind}', costs=costs)
+                for costs in WEIGHTED
+            ]
+            parameters = mean(sum(found, []), 'parameters')
+            line = [encoder, growth, number(parameters, 0)]
+            line += [paper.ENCODER_PARAMETERS.get(encoder, '-'), _target(kind)]
+            for costs, part in zip(WEIGHTED, found, strict=True):
+                line += [success(part), spread(values(part, 'gap'), 2)]
+                line.append(str(paper.ENCODERS.get((encoder, costs), '-')))
+            lines.append([*line, seeds(found)])
+    return markdown(head, lines)
+
+
+def visited() -> str:
+    """Table 4: efficiency is the share of the optimum among successes."""
+    rows = Results('table4_visited').rows
+    readouts = ('Greedy', 'VisitedGreedy')
+    head = ['encoder', 'targets']
+    for name in ('SR', 'wSPL', 'efficiency'):
+        head += [f'{name}, no memory', f'{name}, visited-aware']
+    lines = []
+    for encoder in GROWTH:
+        for kind in _kinds(rows):
+            found = [
+                select(
+                    rows, encoder=encoder, method=f'bcm_{kind}', readout=name
+                )
+                for name in readouts
+            ]
+            line = [encoder, _target(kind), *map(success, found)]
+            for name in ('wspl', 'efficiency'):
+                line += [spread(values(part, name), 3) for part in found]
+            lines.append(line)
+        if (encoder, 'Greedy') in paper.VISITED:
+            pairs = [paper.VISITED[encoder, name] for name in readouts]
+            line = [encoder, IN_PAPER, *(f'{sr:.2f}' for sr, _ in pairs)]
+            line += [f'{wspl:.3f}' for _, wspl in pairs]
+            line += [f'{wspl / sr:.3f}' for sr, wspl in pairs]
+            lines.append(line)
+    return markdown(head, lines)
+
+
+def _kinds(rows: Iterable[Row]) -> list[str]:
+    """Targets of which there is a row; our default in any case."""
+    there = {row['method'] for row in rows} | {'bcm_sweeps'}
+    return [kind for kind in MAPS if f'bcm_{kind}' in there]
+
+
+def _target(kind: str) -> str:
+    return MAPS[kind].label.removeprefix('BCM, ')
+
+
+PAPER_TABLES: dict[str, Callable[[], str]] = {
+    'table1_quality': quality,
+    'table2_layouts': layouts,
+    'table3_encoders': encoders,
+    'table4_visited': visited,
+    'figure1_paths': paths,
+    'figure3_storage': storage,
+    'figure3_scaling': scaling,
+    'disagreements': disagreements,
+}

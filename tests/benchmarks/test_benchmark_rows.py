@@ -1,0 +1,231 @@
+"""Rows are resumable, maps come from the cache, sizes are the planners'."""
+
+import argparse
+import json
+
+import common
+import experiment
+import figure1_paths
+import figure2_overview
+import figure3_scaling
+import numpy as np
+import pytest
+import table1_quality
+import table2_layouts
+import table3_encoders
+import table4_visited
+import torch
+from common import Results, map_name, training_seconds
+from experiment import Grid, Job, baseline_job, run_jobs
+from map_jobs import load_or_train, map_job
+from maze import maze_mask
+from methods import measure
+from scipy.ndimage import label
+from storage import storage_row
+from walks import apf_walk, cml_walk
+
+from bcm_pyg.baselines import APF, APSP, CML, Dijkstra, EigenAgent
+from bcm_pyg.datasets import sample_queries, weighted_grid
+
+
+@pytest.mark.parametrize('side', [7, 10, 20, 41])
+def test_maze_is_one_piece_with_more_than_one_route(side):
+    mask = maze_mask(side, seed=3)
+    assert mask.shape == (side, side) and mask.dtype == np.bool_
+    assert label(~mask)[1] == 1
+    data = weighted_grid(mask)
+    assert data.num_edges / 2 > int((~mask).sum()) - 1  # more than a tree
+    assert mask.mean() > 0.2
+
+
+def test_maze_depends_on_its_seed_alone():
+    assert (maze_mask(20, 1) == maze_mask(20, 1)).all()
+    assert (maze_mask(20, 1) != maze_mask(20, 2)).any()
+
+
+def test_maze_without_openings_is_a_tree():
+    mask = maze_mask(21, opened=0.0)
+    data = weighted_grid(mask)
+    assert data.num_edges // 2 == int((~mask).sum()) - 1
+    assert label(~mask)[1] == 1
+
+
+def test_map_names_are_those_of_the_training_table():
+    seconds = training_seconds(40, 'wide')
+    name = map_name('ushape', 'wide', 40, 'sweeps', seconds, 42)
+    assert name == 'ushape-wide-40-sweeps-600s-42'
+    name = map_name('wall', 'mild', 20, 'exact', 1.5, 1, 'k_hot')
+    assert name == 'wall-mild-20-exact-1.5s-1-k_hot'
+    assert training_seconds(40, 'uniform') == 300
+    assert training_seconds(20, 'uniform', 0.5) == 60
+
+
+def test_a_stopped_run_goes_on_where_it_was(tmp_path):
+    calls = []
+
+    def job(number, fails=False, later=False):
+        def run():
+            if fails:
+                raise KeyboardInterrupt
+            calls.append(number)
+            return None if later else {'gap': 1.0 * number}
+
+        return Job({'number': number}, run)
+
+    with pytest.raises(KeyboardInterrupt):
+        jobs = [job(1), job(2, later=True), job(3, fails=True), job(4)]
+        run_jobs(Results('x', tmp_path), jobs)
+    assert calls == [1, 2]
+    run_jobs(Results('x', tmp_path), [job(n) for n in (1, 2, 3, 4)])
+    assert calls == [1, 2, 2, 3, 4]
+    run_jobs(Results('x', tmp_path), [job(n) for n in (1, 2, 3, 4)])
+    assert calls == [1, 2, 2, 3, 4]
+    rows = json.loads((tmp_path / 'x.json').read_text())['rows']
+    assert [row['number'] for row in rows] == [1, 2, 3, 4]
+    assert all('commit' in row and 'command' in row for row in rows)
+
+
+def arguments(**changes):
+    plain = {
+        'quick': True,
+        'budget': 0.05,
+        'pairs': 20,
+        'cached_only': False,
+        'same_steps': False,
+    }
+    return argparse.Namespace(**{**plain, **changes})
+
+
+def test_maps_are_trained_once_and_found_again(places):
+    grid = Grid('ushape', 10, 'wide', 42)
+    waiting = arguments(cached_only=True)
+    assert map_job(grid, 'sweeps', waiting, 'k_hot').run() is None
+    model = load_or_train(grid, 'sweeps', arguments(), 'k_hot')
+    folder = places / 'cache' / 'ushape-wide-10-sweeps-0.1s-42-k_hot'
+    assert (folder / 'config.json').exists()
+    again = load_or_train(grid, 'sweeps', waiting, 'k_hot')
+    assert all(map(torch.equal, model.parameters(), again.parameters()))
+    row = map_job(grid, 'sweeps', waiting, 'k_hot').run()
+    assert row['parameters'] == model.num_parameters()
+    assert row['ended_by'] == 'time' and row['num_queries'] == 20
+    assert load_or_train(grid, 'exact', waiting, 'k_hot') is None
+
+
+def test_same_steps_needs_a_timed_row(places):
+    grid = Grid('ushape', 10, 'wide', 42)
+    with pytest.raises(SystemExit, match='training row first'):
+        load_or_train(grid, 'sweeps', arguments(same_steps=True))
+    Results('training_table').add(
+        {
+            'layout': 'ushape',
+            'costs': 'wide',
+            'side': 10,
+            'targets': 'sweeps',
+            'seed': 42,
+            'budget_seconds': 0.1,
+            'steps': 3,
+        }
+    )
+    model = load_or_train(grid, 'paper', arguments(same_steps=True))
+    assert model.record['steps'] == 3 and model.terminal == 'paper'
+    row = map_job(grid, 'paper', arguments()).run()
+    assert row['ended_by'] == 'steps' and row['sweeps'] == 1
+
+
+def test_measure_agrees_with_its_definitions(grid):
+    starts, goals = sample_queries(grid, 60)
+    plan, best = APF(grid)(starts, goals), Dijkstra(grid)(starts, goals).cost
+    row = measure(APF(grid), grid, starts, goals)
+    found = [n for n in range(60) if plan.success[n]]
+    assert 0 < len(found) < 60
+    ratio = [float(best[n] / plan.cost[n]) for n in found]
+    assert row['success_rate'] == len(found) / 60
+    assert row['efficiency'] == pytest.approx(np.mean(ratio))
+    assert row['wspl'] == pytest.approx(np.sum(ratio) / 60)
+    gaps = [100 * (1 / share - 1) for share in ratio]
+    assert row['gap'] == pytest.approx(np.mean(gaps))
+    assert row['gap_sd'] == pytest.approx(np.std(gaps, ddof=1))
+
+
+def test_measure_of_nothing_reached(grid):
+    start = int(grid.edge_index[0, 0])
+    blocked = int(grid.blocked.nonzero()[0, 0])
+    ends = torch.tensor([start]), torch.tensor([blocked])
+    row = measure(Dijkstra(grid), grid, *ends)
+    assert row['gap'] is None and row['efficiency'] is None
+    json.dumps(row, allow_nan=False)
+
+
+def test_sizes_are_those_of_the_planners():
+    data = weighted_grid('ushape', side=12)
+    row = storage_row(data)
+    apsp = APSP(data)
+    assert row['apsp_megabytes'] == apsp.storage_bytes() / 1e6
+    assert row['apsp_packed_megabytes'] == apsp.compact_bytes() / 1e6
+    assert row['eigen_megabytes'] == EigenAgent(data).storage_bytes() / 1e6
+    assert row['cml_megabytes'] == CML(data, walks=0).storage_bytes() / 1e6
+    parts = row['bcm_fixed_megabytes'], row['bcm_coordinates_megabytes']
+    assert sum(parts) == pytest.approx(row['bcm_megabytes'])
+
+
+def test_walks_are_those_of_the_planners(grid):
+    starts, goals = (ids.tolist() for ids in sample_queries(grid, 24))
+    learner = CML(grid, walks=40, dim=20, epochs=2, weighted=True)
+    for planner, walk_of in ((APF(grid), apf_walk), (learner, cml_walk)):
+        plan = planner(starts, goals)
+        assert 0 < int(plan.success.sum()) < 24
+        for query, ends in enumerate(zip(starts, goals, strict=True)):
+            walk = walk_of(planner, *ends)
+            assert walk[0] == ends[0]
+            if plan.success[query]:
+                assert walk == plan.path(query)
+            else:
+                assert ends[1] not in walk
+
+
+SCRIPTS = {
+    table1_quality: ['--methods', 'dijkstra', 'apf', 'eigen_rbf', 'bcm'],
+    table2_layouts: ['--layouts', 'wall', 'maze'],
+    table3_encoders: [],
+    table4_visited: [],
+    figure1_paths: ['--methods', 'dijkstra', 'apf', 'bcm'],
+    figure2_overview: [],
+    figure3_scaling: ['--methods', 'dijkstra', 'eigen', 'apsp', 'bcm'],
+}
+
+
+@pytest.mark.parametrize('script', SCRIPTS, ids=lambda script: script.__name__)
+def test_scripts_run_without_maps(script, places, monkeypatch, capsys):
+    flags = ['--quick', '--cached-only', '--pairs', '9', *SCRIPTS[script]]
+    monkeypatch.setattr('sys.argv', [f'{script.__name__}.py', *flags])
+    script.main()
+    first = capsys.readouterr().out
+    path = places / 'quick' / f'{script.__name__}.json'
+    is_of_maps_alone = script in (table3_encoders, table4_visited)
+    assert path.exists() != is_of_maps_alone
+    if script is not figure2_overview:
+        assert 'left for later' in first and 'bcm_sweeps' in first
+    if 'figure' in script.__name__:
+        for ending in ('png', 'svg'):
+            picture = places / 'quick' / f'{script.__name__}.{ending}'
+            assert 1_000 < picture.stat().st_size < 150_000
+        return  # a second picture takes long and shows nothing new
+    if is_of_maps_alone:
+        return
+    before = path.read_text()
+    rows = json.loads(before)['rows']
+    assert {row['num_queries'] for row in rows} == {9}
+    script.main()
+    assert path.read_text() == before
+
+
+def test_baselines_that_are_not_installed_are_left_out(monkeypatch):
+    missing = experiment.BASELINES['cch']._replace(build=None)
+    monkeypatch.setitem(experiment.BASELINES, 'cch', missing)
+    assert baseline_job(Grid('open', 4, 'wide', 0), 'cch', 5).run() is None
+
+
+def test_quick_runs_do_not_touch_the_committed_files():
+    quick = experiment.results('table1_quality', quick=True).path
+    assert common.RESULTS not in quick.parents
+    assert quick.parent == experiment.figure_folder(quick=True)

@@ -1,0 +1,190 @@
+"""Tables of results that are missing, partial or complete."""
+
+import paper_numbers as paper
+import pytest
+from common import Results
+from disagreements import REASONS, Comparison, compare, disagreements
+from figure_tables import paths, scaling, storage
+from markdown_table import NOT_RUN, spread
+from methods import BASELINES, MAPS
+from paper_numbers import Reported
+from paper_tables import PAPER_TABLES, encoders, layouts, quality, visited
+from row_groups import best_rows, select
+from storage import storage_row
+
+from bcm_pyg.datasets import weighted_grid
+
+
+def row(**fields):
+    plain = {
+        'layout': 'ushape',
+        'side': 40,
+        'costs': 'wide',
+        'seed': 42,
+        'num_queries': 1000,
+        'success_rate': 1.0,
+        'cost': 110.0,
+        'cost_sd': 50.0,
+        'gap': 0.0,
+        'gap_sd': 20.0,
+        'wspl': 1.0,
+        'efficiency': 1.0,
+        'megabytes': 0.5,
+    }
+    return {**plain, **fields}
+
+
+def add(name, *rows):
+    results = Results(name)
+    for one in rows:
+        results.add(one)
+
+
+def lines(table, *parts):
+    """The cells of the rows that have all the parts."""
+    return [
+        [cell.strip() for cell in line.strip('|').split('|')]
+        for line in table.splitlines()
+        if all(part in line for part in parts)
+    ]
+
+
+def test_spread():
+    assert spread([], 2) == spread([None], 2) == '-'
+    assert spread([1.0, None], 2) == '1.00'
+    assert spread([1.0, 3.0], 1) == '2.0 ± 1.4'
+
+
+@pytest.mark.parametrize('name', PAPER_TABLES)
+def test_tables_without_results(name, places):
+    assert NOT_RUN in PAPER_TABLES[name]()
+
+
+def test_tables_have_as_many_cells_as_heads(places):
+    for table in (quality(), layouts(), encoders(), visited()):
+        assert len({line.count('|') for line in table.splitlines()}) == 1
+
+
+def test_quality(places):
+    add(
+        'table1_quality',
+        row(method='eigen', gap=40.0),
+        row(method='eigen', gap=44.0, seed=111, success_rate=0.9999),
+        row(method='eigen', gap=10.0, costs='mild'),
+    )
+    ours, published = lines(quality(), 'EigenAgent |')[0], lines(quality())
+    assert ours[:5] == ['EigenAgent', '✓', '✗', '✗', '0.500']
+    assert ours[5:8] == [NOT_RUN, '', '']
+    assert ours[8:11] == ['1.000', '110.0', '10.00']
+    assert ours[11:] == ['0.999', '110.0 ± 0.0', '42.00 ± 2.83', '0/1/2']
+    place = published.index(ours)
+    assert published[place + 1][5:8] == ['1.00', '29.9', '4.4 ± 1.1']
+    assert lines(quality(), 'RBF')[0][5] == NOT_RUN
+    assert published[-1][0] == '*BCM in the paper*'
+    assert published[-1][-2] == '5.07 ± 0.64'
+    assert [one[0] for one in published[-4:-1]] == [
+        MAPS[kind].label for kind in ('paper', 'sweeps', 'exact')
+    ]
+
+
+def test_the_row_with_most_queries_counts():
+    few, many = row(num_queries=10, gap=9.0), row(gap=1.0)
+    other = row(gap=2.0, seed=1)
+    assert best_rows([few, many, other]) == [many, other]
+    assert best_rows([many, few]) == [many]
+    assert select([few, many, other], costs='wide') == [other, many]
+    long = row(budget_seconds=600.0)
+    assert best_rows([long, row(budget_seconds=6.0)]) == [long]
+
+
+def test_layouts(places):
+    add('table2_layouts', row(method='bcm_sweeps', layout='maze', gap=1.0))
+    found = lines(layouts(), '| maze', 'our default')[0]
+    assert found[2:] == [NOT_RUN, '', '', '1.000', '110.0', '1.00', '0/1']
+    assert not lines(layouts(), '| maze', 'paper*')
+    assert lines(layouts(), 'wall', '*BCM in')[0][4] == '3.0'
+
+
+def test_encoders_and_visited(places):
+    fields = {'encoder': 'k_hot', 'parameters': 152320, 'gap': 5.0}
+    add('table3_encoders', row(method='bcm_sweeps', **fields))
+    found = lines(encoders(), 'k_hot')
+    assert len(found) == 1  # of targets that were not run, nothing is said
+    assert found[0][2:5] == ['152,320', '152K', 'our default (self-supervised)']
+    assert found[0][8:] == ['1.000', '5.00', '15.88', '0/1']
+    fields |= {'method': 'bcm_exact', 'readout': 'Greedy'}
+    add('table4_visited', row(**fields, success_rate=0.5, wspl=0.45))
+    found = lines(visited(), 'k_hot', 'supervised')[-1]
+    assert found[2:6] == ['0.500', NOT_RUN, '0.450', '-']
+    found = lines(visited(), 'interaction', 'in the paper')[0]
+    assert found[2:] == ['0.84', '1.00', '0.799', '0.950', '0.951', '0.950']
+
+
+def test_figures(places):
+    sizes = storage_row(weighted_grid('ushape', side=40))
+    key = {'method': 'storage', 'layout': 'ushape', 'side': 40}
+    add('figure3_scaling', {**key, **sizes}, row(method='cpd', megabytes=0.1))
+    found = lines(storage(), '1,600')[0]
+    assert found[1:4] == ['0.724', '0.020', '0.744 (0.744)']
+    assert found[4:6] == ['9.824 (9.824)', '13.2 (13.2)']
+    assert found[6:8] == ['30.720 (30.720)', '41.3 (41.3)']
+    assert found[-2:] == ['0.100', '-']
+    add('figure3_scaling', row(method='bcm_paper', gap=3.0, success_rate=0.5))
+    found = lines(scaling(), '1,600')[0]
+    assert found[1:3] == [f'{NOT_RUN} (45.2)', '3.00, SR 0.500']
+    fields = {'success': False, 'cost': None, 'excess_percent': None}
+    add('figure1_paths', {'method': 'apf', 'steps': 4, **fields})
+    assert lines(paths(), 'APF')[0] == ['APF', 'failed', '4', '-', '-']
+
+
+def test_printed_and_sampled_deviations():
+    rows = [row(gap=10.0, success_rate=0.5, cost=100.0, cost_sd=40.0)]
+    cell = Reported(0.52, 109.0, 12.0, 1.0)
+    rate, gap = compare('T', 'apf', 'wide', rows, cell, 400)
+    assert rate.deviation == pytest.approx(0.025) and not rate.differs()
+    assert gap.deviation == 1.0 and gap.printed and gap.differs()
+    assert str(gap) == 'Gap 10.0 instead of 12.0 ± 1.0 (wide)'
+    cell = cell._replace(gap_std=None)
+    _, cost, gap = compare('T', 'dijkstra', 'wide', rows, cell, 100)
+    assert cost.deviation == pytest.approx(4.0) and cost.differs()
+    assert gap.deviation == pytest.approx(2.0) and not gap.differs()
+    assert not list(compare('T', 'apf', 'wide', [], cell, 100))
+
+
+def test_rounding_is_no_disagreement():
+    exact = Comparison('T', 'apf', 'x', 'Gap', 0.04, 0.0, 0.0, True)
+    assert not exact.differs()
+    assert exact._replace(ours=0.06).differs()
+
+
+def test_disagreements(places):
+    add('table1_quality', row(method='eigen', gap=48.0))
+    assert disagreements().startswith('0 of 2 numbers')
+    add('table2_layouts', row(method='eigen', layout='wall', gap=60.0))
+    text = disagreements()
+    assert text.startswith('1 of 4 numbers')
+    assert 'Table 2: Gap 60.0 instead of 47.0 ± 2.0 by sampling (wall' in text
+    assert REASONS['eigen'] in text and REASONS['apf'] not in text
+
+
+def test_every_method_has_a_reason():
+    exact = {'apsp', 'cch', 'cpd'}  # the paper shows none of their routes
+    ours = {f'bcm_{kind}' for kind in MAPS}
+    assert {*REASONS} == ({*BASELINES} - exact) | ours
+
+
+def test_numbers_of_the_paper_agree_with_each_other():
+    for name, ratios in paper.RATIOS.items():
+        for side, ratio in ratios.items():
+            sizes = paper.MEGABYTES[name][side], paper.MEGABYTES['bcm'][side]
+            assert sizes[0] / sizes[1] == pytest.approx(ratio, rel=1e-3)
+    for side in (20, 40, 60):
+        size = paper.TRANSITION_MEGABYTES + 4 * 2 * 64 * side / 1e6
+        assert size == pytest.approx(paper.MEGABYTES['bcm'][side], abs=6e-4)
+    for costs in ('mild', 'wide'):
+        for name in ('bcm', 'eigen'):
+            reported = paper.LAYOUTS['ushape', name, costs]
+            assert reported.success_rate == 1
+    for name in ('bcm', 'eigen'):
+        same = paper.LAYOUTS['ushape', name, 'wide'].gap
+        assert paper.SCALING[name, 40].gap == same
