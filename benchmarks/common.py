@@ -23,6 +23,8 @@ from bcm_pyg import BCM, FitConfig, fit
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / 'results'
 CACHE = FOLDER / 'cache'
+#: A look at everything: tables and pictures go where git does not see them.
+QUICK_FOLDER = FOLDER.parent / 'out' / 'benchmarks'
 
 #: Seconds of training by side of a grid, before ``--budget``.
 SECONDS = {20: 120, 30: 300, 40: 600, 60: 1200, 80: 1800, 100: 1800}
@@ -93,6 +95,11 @@ def provenance() -> dict[str, Any]:
         'torch': torch.__version__,
         'date': datetime.date.today().isoformat(),
     }
+
+
+def results_for(name: str, quick: bool) -> Results:
+    """The results of a benchmark; those of a quick look are kept apart."""
+    return Results(name, QUICK_FOLDER if quick else RESULTS)
 
 
 def _cpu() -> str:

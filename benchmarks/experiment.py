@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import FOLDER, Results, parser
+from common import FOLDER, QUICK_FOLDER, Results, parser
 from maze import maze_mask
 from methods import BASELINES, MAPS, build_and_measure
 from torch import Tensor
@@ -18,8 +18,6 @@ from tqdm import tqdm
 
 from bcm_pyg.datasets import sample_queries, weighted_grid
 
-#: A look at everything: tables and pictures go where git does not see them.
-QUICK_FOLDER = FOLDER.parent / 'out' / 'benchmarks'
 QUICK_SIDE = 10
 QUICK_PAIRS = 50
 
