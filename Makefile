@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet --constraint constraints.txt
 
-.PHONY: setup demo test lint format scatter clean
+.PHONY: setup demo test lint format docs scatter clean
 
 setup: $(VENV)/.installed
 
@@ -30,6 +30,15 @@ lint: setup
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# All pages anew: a warning in one that did not change counts, too.
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -q -E -W --keep-going -d out/doctrees docs out/docs
+	@echo 'the site is out/docs/index.html'
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(INSTALL) --editable '.[docs]'
+	touch $@
 
 scatter: $(VENV)/.scatter
 

@@ -19,10 +19,34 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, planning_graph
 from bcm_pyg.nn import Transition, encoder_resolver
-from bcm_pyg.planning import Greedy, Plan, VisitedGreedy
+from bcm_pyg.planning import (
+    Beam,
+    BestFirst,
+    Corridor,
+    Greedy,
+    Lookahead,
+    Plan,
+    VisitedGreedy,
+)
 
-ALL_ENCODERS = ['interaction', 'one_hot', 'k_hot', 'gnn']
-ALL_READOUTS = [Greedy(), VisitedGreedy()]
+ALL_ENCODERS = [
+    'interaction',
+    'one_hot',
+    'k_hot',
+    'gnn',
+    'grid',
+    'landmark',
+    'node_table',
+    'concat',
+]
+ALL_READOUTS = [
+    Greedy(),
+    VisitedGreedy(),
+    Lookahead(),
+    Beam(2),
+    BestFirst(),
+    Corridor(),
+]
 
 
 def random_graph(
@@ -54,8 +78,8 @@ def random_graphs(draw: st.DrawFn, max_nodes: int = 12) -> Data:
 class ExactTransition(Transition):
     """Keeps integers integers, whatever the activation of the real one."""
 
-    def rest(self, hidden: Tensor) -> Tensor:
-        return self.lin3(torch.relu(self.lin2(torch.relu(hidden))))
+    def features(self, hidden: Tensor, inplace: bool = False) -> Tensor:
+        return torch.relu(self.lin2(torch.relu(hidden)))
 
 
 def integer_map(

@@ -50,6 +50,22 @@ def test_custom_graph(tmp_path, edges):
     assert (tmp_path / 'routes.png').stat().st_size > 10_000
 
 
+def test_train_distributed(tmp_path):
+    command = [sys.executable, '-m', 'torch.distributed.run', '--standalone']
+    script = str(ROOT / 'examples' / 'train_distributed.py')
+    done = subprocess.run(
+        [*command, '--nproc_per_node=2', script]
+        + ['--side', '10', '--steps', '10', '--queries', '50']
+        + ['--out', str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count('2 processes, 10 steps') == 1
+    assert (tmp_path / 'map' / 'config.json').exists()
+
+
 @pytest.mark.parametrize('path', sorted((ROOT / 'examples').glob('*.py')))
 def test_is_short(path):
     assert len(path.read_text().splitlines()) <= 110

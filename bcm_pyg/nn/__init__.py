@@ -2,26 +2,36 @@
 
 from .bcm import BCM
 from .encoders import (
+    ConcatEncoder,
     GNNEncoder,
+    GridEncoder,
     InteractionEncoder,
     KHotEncoder,
+    LandmarkEncoder,
     NodeEncoder,
+    NodeTableEncoder,
     OneHotEncoder,
     check_encoder,
     encoder_resolver,
     register_encoder,
 )
+from .export import export_scorer
 from .transition import Transition
 
 __all__ = [
     'BCM',
+    'ConcatEncoder',
     'GNNEncoder',
+    'GridEncoder',
     'InteractionEncoder',
     'KHotEncoder',
+    'LandmarkEncoder',
     'NodeEncoder',
+    'NodeTableEncoder',
     'OneHotEncoder',
     'Transition',
     'check_encoder',
     'encoder_resolver',
+    'export_scorer',
     'register_encoder',
 ]

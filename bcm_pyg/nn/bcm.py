@@ -98,6 +98,8 @@ class BCM(torch.nn.Module):
         self.record: dict[str, Any] = {}
         #: Fingerprint of the graph that the map belongs to, once it has one.
         self.graph: str | None = None
+        #: What the file that the map was read from holds; see :meth:`save`.
+        self.stored_dtype = 'float32'
 
     @classmethod
     def from_data(
@@ -151,6 +153,7 @@ class BCM(torch.nn.Module):
         reset(self.encoder)
         reset(self.transition)
         self.record = {}
+        self.stored_dtype = 'float32'
 
     def adopt(self, data: Data) -> None:
         """Makes the map one of this canonical graph.
@@ -162,6 +165,7 @@ class BCM(torch.nn.Module):
             self.cost_scale.fill_(scale)
             self._has_scale = True
         self.graph = fingerprint(data)
+        self.stored_dtype = 'float32'
 
     @property
     def device(self) -> torch.device:
@@ -255,21 +259,57 @@ class BCM(torch.nn.Module):
         """Number of trainable parameters."""
         return sum(p.numel() for p in self.parameters() if p.requires_grad)
 
-    def storage_bytes(self) -> int:
-        """Bytes of the parameters, as the paper counts a map."""
-        return sum(p.numel() * p.element_size() for p in self.parameters())
+    def storage_bytes(self, dtype: str | None = None) -> int:
+        """Bytes of the parameters, as the paper counts a map.
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Writes the map into a folder, atomically."""
+        What an encoder keeps beside them (distances to landmarks, knots of its
+        axes) counts too; the encoders of the paper keep nothing.
+
+        Args:
+            dtype (str, optional): What they are stored in, as for :meth:`save`.
+                (default: :attr:`stored_dtype`)
+        """
+        from .quantize import stored_bytes
+
+        return stored_bytes(
+            dict(self.named_parameters()),
+            dict(self.encoder.named_buffers()),
+            self.stored_dtype if dtype is None else dtype,
+        )
+
+    def save(self, path: str | PathLike[str], dtype: str = 'float32') -> None:
+        """Writes the map into a folder, atomically.
+
+        Args:
+            path (str or os.PathLike): The folder, made if missing. A map that
+                is there is replaced; a process killed on the way leaves the old
+                one or the new one.
+            dtype (str, optional): :obj:`"float32"` keeps every bit,
+                :obj:`"float16"` needs half the space, :obj:`"int8"` about a
+                quarter (see :func:`~bcm_pyg.nn.quantize.compress`). The map
+                itself is not changed, and a loaded one computes in float32.
+                (default: :obj:`"float32"`)
+        """
         from .io import save_map
 
-        save_map(self, path)
+        save_map(self, path, dtype)
 
     @classmethod
     def load(
         cls, path: str | PathLike[str], data: Data, force: bool = False
     ) -> BCM:
-        """Reads a map; refuses one of another graph unless forced."""
+        """Reads a map that :meth:`save` wrote, whatever its dtype.
+
+        Args:
+            path (str or os.PathLike): The folder.
+            data (torch_geometric.data.Data): The graph it belongs to.
+            force (bool, optional): Whether to accept a map of another graph.
+                (default: :obj:`False`)
+
+        Raises:
+            BCMError: If the folder does not hold a whole map of this graph. No
+                code in it is ever run.
+        """
         from .io import load_map
 
         return load_map(path, data, force=force)

@@ -101,9 +101,9 @@ def pair_scores(
         The scores, :obj:`[M]`.
     """
     source = source - transition.lin1.bias
-    z_edge = transition.rest(head - source[row])
+    z_edge = transition.rest(head - source.index_select(0, row))
     z_goal = transition.rest(goal - source)
-    return (z_edge - z_goal[row]).square().sum(-1)
+    return (z_edge - z_goal.index_select(0, row)).square().sum(-1)
 
 
 def with_terminal(

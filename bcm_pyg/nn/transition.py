@@ -73,7 +73,17 @@ class Transition(torch.nn.Module):
 
     def rest(self, hidden: Tensor) -> Tensor:
         """:math:`z` of hidden differences that have the first bias already."""
-        return self.lin3(silu(self.lin2(silu(hidden))))
+        return self.lin3(self.features(hidden))
+
+    def features(self, hidden: Tensor, inplace: bool = False) -> Tensor:
+        r"""What the last layer sees, :math:`a` with :math:`z = W_3 a + b_3`.
+
+        Args:
+            hidden (torch.Tensor): As for :meth:`rest`.
+            inplace (bool, optional): Whether :obj:`hidden` may be overwritten,
+                where no gradient is wanted. (default: :obj:`False`)
+        """
+        return silu(self.lin2(silu(hidden, inplace)), inplace)
 
     def config(self) -> dict[str, int]:
         """The constructor arguments."""

@@ -9,6 +9,7 @@ from torch import Tensor
 from bcm_pyg.utils import Reachability
 
 from .plan import Plan
+from .routes import plan_of_routes
 
 
 def plan_connected(
@@ -21,14 +22,15 @@ def plan_connected(
     """Plans in chunks, with queries that have no answer marked as such.
 
     Args:
-        walk (Callable): Plans one chunk of connected queries.
+        walk (Callable): Plans one chunk of connected queries, never empty.
         reachability (Reachability): Which queries those are.
         starts (torch.Tensor): :obj:`[B]`.
         goals (torch.Tensor): :obj:`[B]`.
         batch_size (int): Queries at a time.
     """
     if starts.numel() == 0:
-        return walk(starts, goals)
+        cost = torch.zeros_like(starts, dtype=torch.float64)
+        return plan_of_routes(cost, starts.view(0, 1), expansions=starts)
     connected = reachability.pairs(starts, goals)
     # A query without an answer is asked as start to start, then marked.
     asked = torch.where(connected, goals, starts)

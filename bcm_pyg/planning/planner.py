@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import cached_property
+
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -12,14 +14,22 @@ from bcm_pyg.utils import (
     Reachability,
     as_ids,
     as_queries,
+    check_float,
     check_int,
 )
 
+from .certificate import certified, with_bounds
+from .completed import completed
 from .connected import plan_connected
+from .greedy import Greedy
+from .landmarks import LandmarkBounds
 from .plan import Plan
 from .readout import Readout
 from .scorer import MapScorer
 from .visited_greedy import VisitedGreedy
+
+#: Landmarks of a planner that proves its routes.
+LANDMARKS = 16
 
 
 class Planner:
@@ -29,15 +39,33 @@ class Planner:
     one after further training. Queries run in chunks of :obj:`batch_size`; a
     chunk needs about :math:`6 (2^{15} + d)` rows of 256 floats for scores (200
     MB), where :math:`d` is the largest degree, and 50 bytes per query and step
-    of its longest walk. On directed graphs the two greedy readouts may walk
-    into a way from which the goal cannot be reached.
+    of its longest walk.
+
+    A goal that cannot be reached is known beforehand and costs no step. One
+    that can be is always reached if :obj:`complete`: where the readout found no
+    route, :class:`~bcm_pyg.planning.BestFirst` does.
 
     Args:
         model (BCM): The map.
         data (torch_geometric.data.Data): Its graph.
         readout (Readout, optional): How to turn scores into routes. (default:
             :class:`~bcm_pyg.planning.VisitedGreedy`)
+        complete (bool, optional): Whether to find a route for every query that
+            has one. By default all readouts do but those of the paper,
+            :class:`~bcm_pyg.planning.Greedy` and
+            :class:`~bcm_pyg.planning.VisitedGreedy`. (default: :obj:`None`)
+        epsilon (float, optional): If given, every route is proven to cost at
+            most :math:`1 + \epsilon` times the best one, by searching on where
+            the landmarks do not prove it. (default: :obj:`None`)
+        landmarks (int, optional): Landmarks for :obj:`Plan.lower_bound`; 0 for
+            none. They are found at the first query, by two exact searches each,
+            and keep 8 bytes a node each. (default: 16 with :obj:`epsilon`, else
+            0)
         batch_size (int, optional): Queries at a time. (default: :obj:`4096`)
+        cache (bool, optional): Whether to keep what the edges contribute to
+            scores, about 1 kB an edge, filled in as nodes are visited. Without
+            it a planner keeps 1 kB a node and takes about five times as long.
+            (default: :obj:`True` up to one million edges, which take 1 GiB)
     """
 
     def __init__(
@@ -46,7 +74,11 @@ class Planner:
         data: Data,
         readout: Readout | None = None,
         *,
+        complete: bool | None = None,
+        epsilon: float | None = None,
+        landmarks: int | None = None,
         batch_size: int = 4096,
+        cache: bool | None = None,
     ) -> None:
         if not isinstance(model, BCM):
             raise BCMError(f'model must be a BCM (got {type(model).__name__})')
@@ -59,11 +91,16 @@ class Planner:
             )
         check_int('batch_size', batch_size, 1)
         self.readout: Readout = VisitedGreedy() if readout is None else readout
+        self.complete, self.epsilon, self.landmarks = _guarantees(
+            self.readout, complete, epsilon, landmarks
+        )
         self.batch_size = int(batch_size)
         data = planning_graph(data).to(model.device)
         self.adjacency = Adjacency.from_data(data)
         self._reachability = Reachability(self.adjacency)
-        self.scorer = MapScorer(model, data, self.adjacency, self._reachability)
+        self.scorer = MapScorer(
+            model, data, self.adjacency, self._reachability, cache
+        )
 
     def __call__(self, starts: Ids, goals: Ids) -> Plan:
         """Routes for queries given as ints, lists, arrays or tensors.
@@ -73,12 +110,27 @@ class Planner:
         """
         start, goal = self._queries(starts, goals)
         return plan_connected(
-            lambda *part: self.readout(self.scorer, self.adjacency, *part),
-            self._reachability,
-            start,
-            goal,
-            self.batch_size,
+            self._plan, self._reachability, start, goal, self.batch_size
         )
+
+    def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
+        """Routes of connected queries, with what is promised of them."""
+        scorer, adjacency = self.scorer, self.adjacency
+        plan = self.readout(scorer, adjacency, starts, goals)
+        if self.complete:
+            plan = completed(plan, scorer, adjacency, starts, goals)
+        if self.epsilon is not None:
+            return certified(
+                plan, self.bounds, adjacency, starts, goals, self.epsilon
+            )
+        if self.landmarks > 0:
+            return with_bounds(plan, self.bounds, starts, goals)
+        return plan
+
+    @cached_property
+    def bounds(self) -> LandmarkBounds:
+        """Lower bounds of costs, by landmarks found when first needed."""
+        return LandmarkBounds(self.adjacency, max(1, self.landmarks))
 
     def distance(self, starts: Ids, goals: Ids) -> Tensor:
         """Estimated cost of each query in the graph's units, :obj:`[B]`."""
@@ -98,7 +150,10 @@ class Planner:
 
     def cache_bytes(self) -> int:
         """Bytes that the planner keeps beside map and graph."""
-        return self.scorer.cache_bytes()
+        num_bytes = self.scorer.cache_bytes()
+        if 'bounds' in vars(self):
+            num_bytes += self.bounds.num_bytes()
+        return num_bytes
 
     def _queries(self, starts: Ids, goals: Ids) -> tuple[Tensor, Tensor]:
         start, goal = as_queries(starts, goals, self.adjacency.num_nodes)
@@ -110,3 +165,26 @@ class Planner:
             f'{type(self).__name__}({self.readout}, '
             f'num_nodes={self.adjacency.num_nodes})'
         )
+
+
+def _guarantees(
+    readout: Readout,
+    complete: bool | None,
+    epsilon: float | None,
+    landmarks: int | None,
+) -> tuple[bool, float | None, int]:
+    """What a planner promises, checked and with defaults filled in."""
+    if complete is not None and not isinstance(complete, bool):
+        raise BCMError(f'complete must be True or False (got {complete!r})')
+    if epsilon is not None:
+        check_float('epsilon', epsilon)
+        epsilon = float(epsilon)
+        if complete is False:
+            raise BCMError('a proof needs a route: epsilon implies complete')
+    if landmarks is None:
+        landmarks = 0 if epsilon is None else LANDMARKS
+    check_int('landmarks', landmarks, 0 if epsilon is None else 1)
+    if complete is None:
+        is_of_paper = isinstance(readout, (Greedy, VisitedGreedy))
+        complete = epsilon is not None or not is_of_paper
+    return complete, epsilon, int(landmarks)

@@ -5,14 +5,25 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from bcm_pyg.utils import Adjacency, scatter_min
+from bcm_pyg.utils import Adjacency
 
+from .choice import Chooser
 from .plan import Plan
-from .scorer import Candidates, Scorer
-from .visited import VisitedSets
-from .walks import Steps, plan_of_walks
+from .scorer import Scorer
+from .visited import Visited, VisitedSets
+from .visited_map import VisitedMap
+from .walk_log import WalkLog
+from .walkers import Walkers
+
+#: Steps between two looks for walks that go in circles.
+MAX_STEPS = 8
+#: Steps beyond their goals that cost as much as to drop the walks.
+MAX_WASTE = 48
+#: Where a byte for every query and node is no more than this, it is kept.
+MAX_MAP_BYTES = 2**28
 
 
+@torch.no_grad()
 def greedy_rollout(
     scorer: Scorer,
     adjacency: Adjacency,
@@ -24,7 +35,8 @@ def greedy_rollout(
     r"""Walks from each start until its goal, a dead end, or the step limit.
 
     A walk makes at most :math:`N` steps. One that provably goes in a circle is
-    ended earlier, with the same answer. Queries that ended leave the batch.
+    ended earlier, with the same answer. Queries that ended leave the batch; as
+    that costs as much as some steps, a few go on for a little, unheeded.
 
     Args:
         scorer (Scorer): Scores the ways on.
@@ -34,66 +46,70 @@ def greedy_rollout(
         prefer_unvisited (bool): Whether neighbours that were not visited come
             first, whatever their score.
     """
-    device = starts.device
-    num_queries = starts.numel()
-    success = starts == goals
-    cost = torch.zeros(num_queries, dtype=torch.float64, device=device)
-    expansions = torch.zeros_like(starts)
-    steps: Steps = []
-
-    query = (~success).nonzero().squeeze(1)  # those still under way
-    node = starts[query]
-    is_new = torch.ones_like(query, dtype=torch.bool)
-    stale = torch.zeros_like(query)  # steps since a new node was found
-    slot = torch.arange(query.numel(), device=device)  # row in visited
-    visited = VisitedSets(query.numel(), device)
-    visited.add(slot, node)
-
-    for _ in range(adjacency.num_nodes):
-        if query.numel() == 0:
-            break
-        expansions[query] += is_new
-        ways = scorer(node, goals[query])
-        head = adjacency.dst[ways.edge]
-        seen = visited.contains(slot[ways.row], head)
-        chosen = _choose(ways, seen, query.numel(), prefer_unvisited)
-
-        moved = chosen >= 0  # False at a dead end
-        chosen = chosen[moved]
-        query, slot, stale = query[moved], slot[moved], stale[moved]
-        node = head[chosen]
-        cost[query] += adjacency.cost[ways.edge[chosen]].double()
-        steps.append((query, node))
-
-        is_new = ~seen[chosen]
-        stale = torch.where(is_new, 0, stale + 1)
-        arrived = node == goals[query]
-        success[query] = arrived
-        # Without memory, a second visit is a circle. With it, so is a walk over
-        # old nodes that is longer than their number.
-        circle = stale > (expansions[query] if prefer_unvisited else 0)
-        on = ~arrived & ~circle
-        query, node, slot = query[on], node[on], slot[on]
-        is_new, stale = is_new[on], stale[on]
-        if 2 * slot.numel() < visited.num_rows:
-            visited.keep(slot)
-            slot = torch.arange(slot.numel(), device=device)
-        visited.add(slot, node)
-
-    return plan_of_walks(
-        starts, steps, success=success, cost=cost, expansions=expansions
+    log = WalkLog(starts, goals, adjacency)
+    choose = Chooser(scorer, adjacency, prefer_unvisited)
+    query = (starts != goals).nonzero().squeeze(1)
+    goal = goals[query]
+    visited = _visited_sets(query.numel(), adjacency)
+    walkers = Walkers(
+        query=query,
+        node=starts[query],
+        goal=goal,
+        goal_rows=choose.goal_rows(goal),
+        row=visited.rows(),
+        ended=torch.zeros_like(query, dtype=torch.bool),
+        known=torch.ones_like(query),
+        stale=torch.zeros_like(query),
     )
+    visited.add(walkers.row, walkers.node)
+    while len(walkers) > 0 and log.num_steps < adjacency.num_nodes:
+        left = adjacency.num_nodes - log.num_steps
+        is_old = _walk(walkers, choose, visited, log, min(left, MAX_STEPS))
+        walkers.end_circles(is_old, forgetful=not prefer_unvisited)
+        walkers.leave()
+        if 2 * len(walkers) < visited.num_rows:
+            visited.keep(walkers.row)
+            walkers.row = visited.rows()
+    return log.plan()
 
 
-def _choose(
-    ways: Candidates, seen: Tensor, num_rows: int, prefer_unvisited: bool
+def _walk(
+    walkers: Walkers,
+    choose: Chooser,
+    visited: Visited,
+    log: WalkLog,
+    max_steps: int,
 ) -> Tensor:
-    """Position in the candidates of the best of each row, -1 if none."""
-    score = ways.score
-    if prefer_unvisited:
-        fresh = torch.zeros(num_rows, dtype=torch.bool, device=score.device)
-        fresh[ways.row[~seen]] = True
-        # An overflowed score must not tie with a neighbour that is ruled out.
-        score = score.clamp(max=torch.finfo(score.dtype).max)
-        score = score.masked_fill(seen & fresh[ways.row], float('inf'))
-    return scatter_min(score, ways.row, dim_size=num_rows)[1]
+    """The next steps, until it pays to drop those that have arrived.
+
+    Returns:
+        Whether each step went to a node that was not new, :obj:`[K, A]`.
+    """
+    is_old = []
+    num_ended = waste = 0
+    for _ in range(max_steps):
+        choice = choose(
+            walkers.node,
+            walkers.goal,
+            walkers.goal_rows,
+            visited,
+            walkers.row,
+        )
+        log.add(walkers.query, choice)
+        is_old.append(choice.is_old)
+        walkers.node = choice.node
+        arrived = (choice.node == walkers.goal).nonzero().squeeze(1)
+        if arrived.numel() > 0:
+            walkers.ended.index_fill_(0, arrived, True)
+            log.arrive(walkers.query.index_select(0, arrived))
+            num_ended += arrived.numel()
+        waste += num_ended
+        if 4 * waste >= min(4 * MAX_WASTE, len(walkers)):
+            break
+    return torch.stack(is_old)
+
+
+def _visited_sets(num_rows: int, adjacency: Adjacency) -> Visited:
+    if num_rows * adjacency.num_nodes <= MAX_MAP_BYTES:
+        return VisitedMap(num_rows, adjacency.num_nodes, adjacency.device)
+    return VisitedSets(num_rows, adjacency.device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import torch
@@ -13,8 +14,14 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.nn import BCM
 from bcm_pyg.nn.modes import evaluating
 from bcm_pyg.nn.scoring import pair_scores, with_terminal
-from bcm_pyg.nn.values import MAX_ROWS, block_values, pair_values
-from bcm_pyg.utils import Adjacency, Reachability
+from bcm_pyg.nn.values import MAX_ROWS, block_values
+from bcm_pyg.utils import Adjacency, Reachability, scatter_amin
+
+from .edge_cache import EdgeCache
+from .ranking import MapRanking
+
+#: An edge cache of more bytes is only built where it is asked for.
+MAX_CACHE_BYTES = 2**30
 
 
 class Candidates(NamedTuple):
@@ -40,16 +47,23 @@ class Scorer(Protocol):
 
 
 class MapScorer:
-    """Scores by a map, with what does not depend on the goal kept per node.
+    """Scores by a map, with what does not depend on the goal kept.
 
     The scorer keeps a copy of the transition encoder and the hidden rows
-    :obj:`[N, H]`; training the map further does not change it.
+    :obj:`[N, H]`; training the map further does not change it. With an edge
+    cache it also keeps, once a node was visited, what its edges contribute to
+    scores: about five times fewer operations for scores and ten times fewer for
+    the choice of a neighbour, which is the same but for rounding.
 
     Args:
         model (BCM): The map.
         data (torch_geometric.data.Data): The canonical graph, on its device.
         adjacency (Adjacency): Its edges.
         reachability (Reachability, optional): Its reachability, if known.
+        cache (bool, optional): Whether to use an edge cache,
+            :math:`4 (H + 1)` bytes an edge. By default it is used if all of it
+            takes at most 1 GiB: one million edges at :math:`H = 256`.
+            (default: :obj:`None`)
     """
 
     def __init__(
@@ -58,6 +72,7 @@ class MapScorer:
         data: Data,
         adjacency: Adjacency,
         reachability: Reachability | None = None,
+        cache: bool | None = None,
     ) -> None:
         self.transition = copy.deepcopy(model.transition)
         self.terminal = model.terminal
@@ -80,6 +95,37 @@ class MapScorer:
                     'transition encoder)'
                 )
         self._cost = adjacency.cost / self.cost_scale
+        self.cache = self._resolve(cache)
+
+    def _resolve(self, cache: bool | None) -> bool:
+        if cache is not None and not isinstance(cache, bool):
+            raise BCMError(f'cache must be True, False or None (got {cache!r})')
+        is_exact = EdgeCache.is_exact_for(self.transition)
+        if cache and not is_exact:
+            raise BCMError(
+                'cache=True needs a transition encoder that ends in its linear '
+                f'layer; {type(self.transition).__name__} has a rest() of its '
+                'own'
+            )
+        if cache is None:
+            size = EdgeCache.full_bytes(self.adjacency, self.hidden)
+            cache = is_exact and size <= MAX_CACHE_BYTES
+        return cache
+
+    @cached_property
+    def edge_cache(self) -> EdgeCache | None:
+        """What is known of the edges, made when it is first needed."""
+        if not self.cache:
+            return None
+        return EdgeCache(self.transition, self.hidden, self.adjacency)
+
+    @cached_property
+    def ranking(self) -> MapRanking | None:
+        """The fast way to the best neighbours, with an edge cache."""
+        if self.edge_cache is None:
+            return None
+        scale = float(self.cost_scale)
+        return MapRanking(self.edge_cache, scale, self.terminal)
 
     @torch.no_grad()
     def __call__(self, nodes: Tensor, goals: Tensor) -> Candidates:
@@ -105,13 +151,16 @@ class MapScorer:
         self, node: Tensor, goal: Tensor, edge: Tensor, row: Tensor
     ) -> Tensor:
         head = self.adjacency.dst[edge]
-        score = pair_scores(
-            self.transition,
-            self.hidden[node],
-            self.hidden[head],
-            self.hidden[goal],
-            row,
-        )
+        if self.edge_cache is not None:
+            score = self.edge_cache.scores(node, goal, edge, row)
+        else:
+            score = pair_scores(
+                self.transition,
+                self.hidden.index_select(0, node),
+                self.hidden.index_select(0, head),
+                self.hidden.index_select(0, goal),
+                row,
+            )
         return with_terminal(
             score,
             head == goal[row],
@@ -120,16 +169,19 @@ class MapScorer:
         )
 
     def values(self, nodes: Tensor, goals: Tensor) -> Tensor:
-        """Value of each node for its goal, :obj:`[B]`, in the graph's units."""
-        value = pair_values(
-            self,
-            self.hidden,
-            self.adjacency,
-            nodes,
-            goals,
-            self.reachability,
-        )
-        return value * self.cost_scale
+        """Value of each node for its goal, :obj:`[B]`, in the graph's units.
+
+        Ways from which the goal cannot be reached do not count.
+        """
+        value = self.hidden.new_empty(nodes.numel())
+        for part in self.adjacency.chunks(nodes, MAX_ROWS):
+            node, goal = nodes[part], goals[part]
+            edge, row, score = self(node, goal)
+            head = self.adjacency.dst[edge]
+            dead = ~self.reachability.pairs(head, goal[row])
+            score = score.masked_fill(dead, float('inf'))
+            value[part] = scatter_amin(score, row, 0, node.numel())
+        return value.masked_fill(nodes == goals, 0) * self.cost_scale
 
     def value_matrix(self, nodes: Tensor, goals: Tensor) -> Tensor:
         """Value of each node for each goal, :obj:`[S, G]`."""
@@ -140,5 +192,7 @@ class MapScorer:
         return value * self.cost_scale
 
     def cache_bytes(self) -> int:
-        """Bytes of what is kept per node."""
-        return self.hidden.numel() * self.hidden.element_size()
+        """Bytes of what is kept per node and, so far, per edge."""
+        edges = vars(self).get('edge_cache')
+        size = self.hidden.numel() * self.hidden.element_size()
+        return size if edges is None else size + edges.num_bytes()

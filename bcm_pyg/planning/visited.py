@@ -1,7 +1,43 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol
+
 import torch
 from torch import Tensor
+
+
+class Visited(Protocol):
+    """One set of nodes per query."""
+
+    @property
+    def num_rows(self) -> int:
+        """Number of sets."""
+        ...
+
+    def rows(self) -> Tensor:
+        """What stands for each of the sets, long :obj:`[num_rows]`."""
+        ...
+
+    def contains(self, row: Tensor, node: Tensor) -> Tensor:
+        """Whether each node is in the set of its row; shapes broadcast."""
+        ...
+
+    def add(self, row: Tensor, node: Tensor) -> Tensor:
+        """Puts one node into each of some sets; no row may come twice.
+
+        Returns:
+            Whether each was there before.
+        """
+        ...
+
+    def keep(self, row: Tensor) -> None:
+        """Keeps these sets, in this order, and forgets the others."""
+        ...
+
+
+#: Entries that are looked at together, a line of a processor's cache.
+BUCKET = 8
 
 
 class VisitedSets:
@@ -10,6 +46,8 @@ class VisitedSets:
     A row of the table belongs to a query. Rows are of equal width, a power of
     two that doubles when the fullest row is half full, so that memory is at
     most 32 bytes per row and step of the longest walk, however large the graph.
+    A node goes to the first free entry of its bucket of eight or, if that is
+    full, of the next, so that one look is nearly always enough.
 
     Args:
         num_rows (int): Number of sets.
@@ -18,7 +56,7 @@ class VisitedSets:
 
     def __init__(self, num_rows: int, device: torch.device) -> None:
         self._table = torch.full(
-            (num_rows, 16), -1, dtype=torch.long, device=device
+            (num_rows, 2 * BUCKET), -1, dtype=torch.long, device=device
         )
         self._fullest = 0  # an upper bound of the largest set
 
@@ -27,49 +65,104 @@ class VisitedSets:
         """Number of sets."""
         return self._table.size(0)
 
-    def _slot(self, node: Tensor) -> Tensor:
-        return ((node * 2654435761) >> 16) & (self._table.size(1) - 1)
+    @property
+    def _num_buckets(self) -> int:
+        return self._table.size(1) // BUCKET
+
+    def rows(self) -> Tensor:
+        """What stands for each of the sets: its number."""
+        return torch.arange(self.num_rows, device=self._table.device)
 
     def contains(self, row: Tensor, node: Tensor) -> Tensor:
-        """Whether each node is in the set of its row, bool :obj:`[M]`."""
-        found = torch.zeros_like(node, dtype=torch.bool)
-        left = torch.arange(node.numel(), device=node.device)
-        slot = self._slot(node)
-        while left.numel() > 0:
-            entry = self._table[row[left], slot[left]]
-            found[left] = entry == node[left]
-            left = left[(entry != node[left]) & (entry >= 0)]
-            slot[left] = (slot[left] + 1) & (self._table.size(1) - 1)
-        return found
+        """Whether each node is in the set of its row; shapes broadcast."""
+        shape = torch.broadcast_shapes(row.shape, node.shape)
+        row, node = (x.expand(shape).reshape(-1) for x in (row, node))
+        return self._in_buckets(self._look, row, node).view(shape)
 
-    def add(self, row: Tensor, node: Tensor) -> None:
-        """Puts one node into each of some sets; no row may come twice."""
+    def add(self, row: Tensor, node: Tensor) -> Tensor:
+        """Puts one node into each of some sets; no row may come twice.
+
+        Returns:
+            Whether each was there before.
+        """
         if 2 * (self._fullest + 1) > self._table.size(1):
             self._grow()
-        self._insert(row, node)
         self._fullest += 1
+        return self._in_buckets(self._put, row, node)
 
     def keep(self, row: Tensor) -> None:
-        """Keeps these rows, in this order, and forgets the others."""
-        self._table = self._table[row]
+        """Keeps these sets, in this order, and forgets the others."""
+        self._table = self._table.index_select(0, row)
 
-    def _insert(self, row: Tensor, node: Tensor) -> None:
-        slot = self._slot(node)
-        while row.numel() > 0:
-            entry = self._table[row, slot]
-            here = (entry < 0) | (entry == node)
-            self._table[row[here], slot[here]] = node[here]
-            row, node = row[~here], node[~here]
-            slot = (slot[~here] + 1) & (self._table.size(1) - 1)
+    def _in_buckets(
+        self,
+        visit: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
+        row: Tensor,
+        node: Tensor,
+    ) -> Tensor:
+        """Visits the bucket of each node, and the next as long as it is full.
+
+        Returns:
+            Whether each was there.
+        """
+        last = self._num_buckets - 1
+        bucket = _hash(node) & last
+        found, is_full = visit(bucket.add(row, alpha=last + 1), node)
+        left = is_full.nonzero().squeeze(1)
+        while left.numel() > 0:
+            row, node, bucket = row[is_full], node[is_full], bucket[is_full]
+            bucket = (bucket + 1) & last
+            here, is_full = visit(bucket.add(row, alpha=last + 1), node)
+            found[left] = here
+            left = left[is_full]
+        return found
+
+    def _look(self, bucket: Tensor, node: Tensor) -> tuple[Tensor, Tensor]:
+        entries = self._table.view(-1, BUCKET).index_select(0, bucket)
+        found = (entries == node[:, None]).any(dim=1)
+        return found, (entries[:, -1] >= 0) > found
+
+    def _put(self, bucket: Tensor, node: Tensor) -> tuple[Tensor, Tensor]:
+        entries = self._table.view(-1, BUCKET).index_select(0, bucket)
+        # The entry that is the node already, or the first free one.
+        fits = (entries == node[:, None]) | (entries < 0)
+        place = fits.byte().argmax(dim=1)
+        entry = entries.gather(1, place[:, None]).squeeze(1)
+        found = entry == node
+        is_full = (entry >= 0) > found
+        place = place.add_(bucket, alpha=BUCKET)
+        entry = torch.where(is_full, entry, node)
+        self._table.view(-1).index_copy_(0, place, entry)
+        return found, is_full
 
     def _grow(self) -> None:
-        old = self._table
+        """Splits every bucket in two by one more bit of the hash."""
+        num_buckets = self._num_buckets
+        old = self._table.view(self.num_rows, num_buckets, BUCKET)
+        hashed = _hash(old)
+        bucket = torch.arange(num_buckets, device=old.device)[:, None]
+        used = old >= 0
+        at_home = used & ((hashed & (num_buckets - 1)) == bucket)
+        moves = at_home & ((hashed & num_buckets) > 0)
+        stays = at_home & ~moves
         self._table = torch.full(
-            (old.size(0), 2 * old.size(1)),
+            (self.num_rows, 2 * num_buckets * BUCKET),
             -1,
             dtype=torch.long,
             device=old.device,
         )
-        for column in old.T:
-            row = (column >= 0).nonzero().squeeze(1)
-            self._insert(row, column[row])
+        for mine, shift in ((stays, 0), (moves, num_buckets)):
+            place = mine.cumsum(dim=-1) - 1 + BUCKET * (bucket + shift)
+            row = mine.nonzero()[:, 0]
+            self._table[row, place[mine]] = old[mine]
+        astray = used & ~at_home
+        row, node = astray.nonzero()[:, 0], old[astray]
+        while row.numel() > 0:  # few; one of each row at a time
+            again = torch.zeros_like(row, dtype=torch.bool)
+            again[1:] = row[1:] == row[:-1]
+            self._in_buckets(self._put, row[~again], node[~again])
+            row, node = row[again], node[again]
+
+
+def _hash(node: Tensor) -> Tensor:
+    return (node * -7046029254386353131) >> 32  # 2**64 over the golden ratio

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.nn.io import replace_file
+from bcm_pyg.utils import replace_file
 
 FORMAT = 'bcm_pyg.checkpoint.1'
 

@@ -10,9 +10,10 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.nn import BCM
-from bcm_pyg.utils import Adjacency
+from bcm_pyg.utils import Adjacency, Processes
 
 from .config import FitConfig
+from .distributed import begin_together
 from .history import History
 from .sweeps import hop_diameter
 from .trainer import Callback, Trainer
@@ -33,6 +34,7 @@ def fit(
     progress: bool = False,
     callback: Callback | None = None,
     resume: str | PathLike[str] | None = None,
+    distributed: bool | None = None,
 ) -> History:
     r"""Trains a map on a graph, from its local edge costs.
 
@@ -46,6 +48,25 @@ def fit(
     goals, one network pass per pair :math:`(i, g)`. The map is changed in place
     and may have been trained before, also on an earlier state of the graph.
     Ctrl-C ends the training and leaves a usable map.
+
+    **Processes.** Where a process group of :mod:`torch.distributed` is
+    initialised and has more than one process, all of them must call this
+    alike, and train one map together: each takes a share of the goals of every
+    step, so that a step is that of one process up to rounding, as long as its
+    goals are at least as many. All begin with the weights of process 0; it
+    alone validates, calls back, shows the bar and reads and writes the file to
+    resume from, and its clock is the one that counts. All return the same map
+    and history. A process that dies ends the others with an error, at the
+    latest after the timeout of the group; the file stays usable, also by
+    another number of processes.
+
+    **Determinism.** Same seed, same initial weights, same machine, same number
+    of threads and processes, a budget of steps: same weights and routes, bit
+    for bit, also through :obj:`resume`. Not promised: the same bits on other
+    machines, versions of PyTorch, numbers of threads or processes, or on GPUs,
+    where sums have no fixed order; nor with a time budget, since how many steps
+    fit into it is up to the machine. Encoders that draw random numbers
+    themselves (dropout) draw from the global generator.
 
     Memory: a step needs about 30 rows of 256 floats per pair, the targets
     :obj:`4 N (pool + 5 * draws * renew)` bytes and 1 kB per node; with the
@@ -65,10 +86,13 @@ def fit(
             the run, written every half minute and at the end. Where it exists
             already, training goes on from it as if it had never stopped.
             (default: :obj:`None`)
+        distributed (bool, optional): :obj:`False` trains in this process alone
+            although there is a group, :obj:`True` refuses to where there is
+            none. (default: with the group, if there is one)
 
     Raises:
         BCMError: If the loss or a gradient is not finite; the map then keeps
-            the weights of the step before.
+            the weights of the step before. Or if another process has ended.
     """
     if not isinstance(model, BCM):
         raise BCMError(f'model must be a BCM (got {type(model).__name__})')
@@ -79,7 +103,9 @@ def fit(
         )
     data = planning_graph(data).to(model.device)
     config = resolve_config(config, Adjacency.from_data(data))
+    processes = Processes(distributed)
     model.adopt(data)
+    begin_together(processes, model, config)
     was_training = model.training
     model.train()
     try:
@@ -90,6 +116,7 @@ def fit(
             progress,
             callback,
             None if resume is None else Path(resume),
+            processes,
         )
         history = trainer.run()
     finally:

@@ -38,13 +38,15 @@ def block_loss(
     tail = block.sources[block.row]
     trained = is_trained(target, tail, head, block.goals)
     loss = bellman_loss(scores, target, trained, config.relative)
+    loss = block.trained_share * loss
     if config.ranking > 0:
         at_goal = head[:, None] == block.goals
         readout = with_terminal(scores, at_goal, cost[:, None], model.terminal)
         wanted = with_terminal(target, at_goal, cost[:, None], model.terminal)
         # At the goal there is nothing to decide.
         wanted = wanted.masked_fill(tail[:, None] == block.goals, float('inf'))
-        loss = loss + config.ranking * ranking_loss(
+        weight = block.decided_share * config.ranking
+        loss = loss + weight * ranking_loss(
             readout,
             wanted,
             block.row,

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.nn import BCM
 from bcm_pyg.nn.values import block_values
-from bcm_pyg.utils import Adjacency
+from bcm_pyg.utils import Adjacency, Processes
 
 from .config import FitConfig
 from .sampling import PairSampler
@@ -29,6 +29,9 @@ class Block(NamedTuple):
         next_value: :obj:`[M, G]` the value of the head of each edge, in units
             of the map's cost scale; infinite where the goal cannot be reached,
             NaN where it is not known.
+        trained_share: Where the block is part of a larger one, its share of
+            that one's trained scores.
+        decided_share: The same of its decisions to rank.
     """
 
     sources: Tensor
@@ -36,6 +39,8 @@ class Block(NamedTuple):
     edge: Tensor
     row: Tensor
     next_value: Tensor
+    trained_share: float = 1.0
+    decided_share: float = 1.0
 
 
 class Targets(ABC):
@@ -47,6 +52,9 @@ class Targets(ABC):
         adjacency (Adjacency): Its edges.
         sampler (PairSampler): Draws sources and goals.
         config (FitConfig): How to train, nothing left to default.
+        processes (Processes, optional): Those that share the work, each for
+            some of the goals; the blocks are the same on all. (default: this
+            one alone)
     """
 
     def __init__(
@@ -56,12 +64,14 @@ class Targets(ABC):
         adjacency: Adjacency,
         sampler: PairSampler,
         config: FitConfig,
+        processes: Processes | None = None,
     ) -> None:
         self.model = model
         self.data = data
         self.adjacency = adjacency
         self.sampler = sampler
         self.config = config
+        self.processes = processes or Processes(distributed=False)
         # Of these rows just those that a step needs are ever filled in.
         self._hidden = torch.zeros(
             adjacency.num_nodes,
@@ -111,7 +121,13 @@ class FreshTargets(Targets):
         sources = self.sampler.sources(reach, self.config.sources)
         edge, row = self.adjacency.out_edges(sources)
         heads, where = self.adjacency.dst[edge].unique(return_inverse=True)
-        value = self._map_values(heads, goals, reach)
+
+        def values(column: Tensor) -> Tensor:
+            some = None if reach is None else reach[:, column]
+            return self._map_values(heads, goals[column], some)
+
+        column = torch.arange(goals.numel(), device=goals.device)
+        value = self.processes.divided(values, column)
         return Block(sources, goals, edge, row, value[where])
 
 
@@ -137,17 +153,22 @@ class PooledTargets(Targets):
         adjacency: Adjacency,
         sampler: PairSampler,
         config: FitConfig,
+        processes: Processes | None = None,
     ) -> None:
-        super().__init__(model, data, adjacency, sampler, config)
+        super().__init__(model, data, adjacency, sampler, config, processes)
         self._sweeper = Sweeper(
             adjacency, adjacency.cost / model.cost_scale, model.terminal
         )
         self._goals = sampler.goals(config.pool)
         self._next = 0  # the first column to redraw next time
         self._value = torch.cat(
-            [self._values(part) for part in self._goals.split(config.renew)],
+            [self._shared(part) for part in self._goals.split(config.renew)],
             dim=1,
         )
+
+    def _shared(self, goals: Tensor) -> Tensor:
+        # Seeds are drawn by all, whatever their goals.
+        return self.processes.divided(self._values, goals)
 
     @torch.no_grad()
     def _values(self, goals: Tensor) -> Tensor:
@@ -192,7 +213,7 @@ class PooledTargets(Targets):
         column = column % self._goals.numel()
         goals = self.sampler.goals(num)
         self._goals[column] = goals
-        self._value[:, column] = self._values(goals)
+        self._value[:, column] = self._shared(goals)
         self._next = int(column[-1]) + 1
 
     @torch.no_grad()
@@ -250,7 +271,8 @@ def make_targets(
     adjacency: Adjacency,
     sampler: PairSampler,
     config: FitConfig,
+    processes: Processes | None = None,
 ) -> Targets:
     """The targets that a configuration asks for."""
     kind = FreshTargets if config.targets == 'paper' else PooledTargets
-    return kind(model, data, adjacency, sampler, config)
+    return kind(model, data, adjacency, sampler, config, processes)

@@ -16,17 +16,17 @@ from bcm_pyg.datasets import sample_queries
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint
 from bcm_pyg.metrics import evaluate
-from bcm_pyg.nn import BCM
+from bcm_pyg.nn import BCM, Transition
 from bcm_pyg.planning import Planner
-from bcm_pyg.utils import Adjacency, Reachability
+from bcm_pyg.utils import Adjacency, Processes, Reachability
 
 from .checkpoint import (
     load_optimizer_state,
     optimizer_state,
-    read_checkpoint,
     write_checkpoint,
 )
 from .config import FitConfig
+from .distributed import GradientSum, share_of_block, shared_checkpoint
 from .history import History
 from .loss import block_loss
 from .optimizer import learning_rate, make_optimizer
@@ -52,6 +52,8 @@ class Trainer:
         progress (bool): Whether to show a bar.
         callback (Callable, optional): Called at every validation.
         checkpoint (Path, optional): Where the state of the run is kept.
+        processes (Processes, optional): Those that share the run. (default:
+            this one alone)
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Trainer:
         progress: bool,
         callback: Callback | None,
         checkpoint: Path | None,
+        processes: Processes | None = None,
     ) -> None:
         self.began = time.perf_counter()
         self.model = model
@@ -69,6 +72,7 @@ class Trainer:
         self.config = config
         self.callback = callback
         self.checkpoint = checkpoint
+        self.processes = processes or Processes(distributed=False)
         self.history = History()
         self.shown = self.began  # when the bar moved last
         self.rows = 0
@@ -78,6 +82,7 @@ class Trainer:
         self.adjacency = Adjacency.from_data(data)
         self.optimizer = make_optimizer(model, config)
         self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.sum_gradients = GradientSum(self.processes, self.parameters)
         self.queries = self._validation_queries()
         self.generator = torch.Generator(self.adjacency.device)
         self.generator.manual_seed(config.seed)
@@ -85,22 +90,26 @@ class Trainer:
             self.adjacency, Reachability(self.adjacency), self.generator
         )
         self.targets = make_targets(
-            model, data, self.adjacency, sampler, config
+            model, data, self.adjacency, sampler, config, self.processes
         )
         self.bar = tqdm(
             total=config.steps or config.time_budget or 1,
             unit='step' if config.steps else 's',
-            disable=not progress,
+            disable=not (progress and self.processes.leads),
             bar_format='{l_bar}{bar}| {n:.0f}/{total:.0f} {unit}{postfix}',
         )
 
     def run(self) -> History:
         """Trains until the budget is spent, or Ctrl-C."""
+        with self.sum_gradients.interruptible():
+            return self._run()
+
+    def _run(self) -> History:
         try:
             self._resume()
             self.save()  # an unwritable path is better found out now
             last_saved = time.perf_counter()
-            while (done := self.done()) < 1:
+            while (done := self._agreed_done()) < 1:
                 self.step(self.targets.block(self.history.steps), done)
                 if self._validation_is_due(done):
                     self.validate()
@@ -136,7 +145,8 @@ class Trainer:
         self.validations = due
         if self.config.time_budget is None:
             return True
-        return self.validation_seconds <= 0.1 * self.seconds()
+        short = self.validation_seconds <= 0.1 * self.seconds()
+        return bool(self.processes.leaders_numbers([short])[0])
 
     def seconds(self) -> float:
         """Wall time of the run, without the time it was stopped."""
@@ -152,19 +162,22 @@ class Trainer:
             share = max(share, spent)
         return min(share, 1.0)
 
+    def _agreed_done(self) -> float:
+        """The same on all processes: clocks differ."""
+        done = self.done()
+        if self.config.time_budget is not None:
+            done = self.processes.leaders_numbers([done])[0]
+        return done
+
     def step(self, block: Block, done: float) -> None:
         """One step of the optimiser."""
         for group in self.optimizer.param_groups:
             group['lr'] = learning_rate(self.config.lr, done)
         self.optimizer.zero_grad()
-        loss = block_loss(
-            self.model, self.data, self.adjacency, block, self.config
-        )
-        value = float(loss.detach())
+        value = self._backward(block)
         if value == 0:  # a block in which every goal is next to its sources
             self.history.steps += 1
             return
-        loss.backward()
         norm = float(
             torch.nn.utils.clip_grad_norm_(self.parameters, MAX_GRAD_NORM)
         )
@@ -180,6 +193,32 @@ class Trainer:
         self.history.steps += 1
         if time.perf_counter() - self.shown > 0.5:
             self.show(sum(self.losses) / len(self.losses))
+
+    def _backward(self, block: Block) -> float:
+        """Leaves the gradients of the loss of a block, and returns the loss."""
+        together, value = self.processes.size > 1, 0.0
+        if together:
+            block = share_of_block(
+                self.processes, block, self.model, self.adjacency
+            )
+        if block.goals.numel() > 0:
+            loss = block_loss(
+                self.model, self.data, self.adjacency, block, self.config
+            )
+            value = float(loss.detach())
+            if value != 0:
+                loss.backward()
+                self._drop_noise()
+        return self.sum_gradients(value) if together else value
+
+    def _drop_noise(self) -> None:
+        """The last bias cancels in every score: its gradient is rounding.
+
+        An optimiser that divides by the size of gradients would follow it.
+        """
+        transition = self.model.transition
+        if type(transition).rest is Transition.rest:
+            transition.lin3.bias.grad = None
 
     def show(self, loss: float) -> None:
         """Moves the bar."""
@@ -202,6 +241,7 @@ class Trainer:
             planner = Planner(self.model, self.data)
             report = evaluate(planner, self.data, *self.queries)
             gap, rate = report.gap, report.success_rate
+        gap, rate = self.processes.leaders_numbers([gap, rate])
         self.validation_seconds += time.perf_counter() - began
         mean = float('nan')
         if self.losses:
@@ -213,7 +253,7 @@ class Trainer:
         history.gap.append(gap)
         history.success_rate.append(rate)
         self.show(mean)
-        if self.callback is not None:
+        if self.callback is not None and self.processes.leads:
             metrics = {
                 'loss': mean,
                 'gap': gap,
@@ -223,7 +263,7 @@ class Trainer:
             self.callback(history.steps, metrics)
 
     def _validation_queries(self) -> tuple[Tensor, Tensor] | None:
-        if self.config.validation_queries == 0:
+        if self.config.validation_queries == 0 or not self.processes.leads:
             return None
         try:
             return sample_queries(
@@ -240,7 +280,7 @@ class Trainer:
 
     def save(self) -> None:
         """Writes the checkpoint, if one is wanted."""
-        if self.checkpoint is None:
+        if self.checkpoint is None or not self.processes.leads:
             return
         moments, counts = optimizer_state(self.optimizer)
         tensors = {
@@ -262,9 +302,10 @@ class Trainer:
         write_checkpoint(self.checkpoint, tensors, facts)
 
     def _resume(self) -> None:
-        if self.checkpoint is None or not self.checkpoint.exists():
+        found = shared_checkpoint(self.processes, self.checkpoint)
+        if found is None:
             return
-        tensors, facts = read_checkpoint(self.checkpoint)
+        tensors, facts = found
         for name, here in (
             ('config', asdict(self.config)),
             ('graph', fingerprint(self.data)),

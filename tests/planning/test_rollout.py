@@ -9,7 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg import planning_graph
-from bcm_pyg.planning import Candidates, Plan, rollout
+from bcm_pyg.planning import Candidates, Plan, rollout, walk_log
 from bcm_pyg.planning.rollout import greedy_rollout
 from bcm_pyg.planning.visited import VisitedSets
 from bcm_pyg.utils import Adjacency
@@ -230,6 +230,7 @@ def test_memory_does_not_grow_with_the_graph(
             made.append(self)
 
     monkeypatch.setattr(rollout, 'VisitedSets', Recorded)
+    monkeypatch.setattr(rollout, 'MAX_MAP_BYTES', 2 * 10_000 - 1)
     data = path_graph(10_000)
     adjacency = Adjacency.from_data(data)
     start = torch.tensor([0, 5000])
@@ -242,3 +243,62 @@ def test_memory_does_not_grow_with_the_graph(
         assert plan.hops.tolist() == [hops, hops]
         assert plan.nodes.shape == (2, hops + 1)
         assert hops < made[-1]._table.size(1) <= max(16, 4 * hops)
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize('prefer_unvisited', BOTH)
+@settings(deadline=None, max_examples=25)
+@given(
+    graph=random_graphs(),
+    seed=st.integers(0, 99),
+    max_steps=st.integers(1, 5),
+    max_waste=st.integers(1, 9),
+    max_entries=st.integers(1, 30),
+    max_map_bytes=st.sampled_from([0, 2**28]),
+)
+def test_when_walks_leave_does_not_matter(
+    prefer_unvisited: bool,
+    graph: Data,
+    seed: int,
+    max_steps: int,
+    max_waste: int,
+    max_entries: int,
+    max_map_bytes: int,
+) -> None:
+    data = planning_graph(graph)
+    generator = torch.Generator().manual_seed(seed)
+    table = torch.rand(data.num_edges, data.num_nodes, generator=generator)
+    adjacency = Adjacency.from_data(data)
+
+    def run() -> Plan:
+        return greedy_rollout(
+            TableScorer(adjacency, table),
+            adjacency,
+            *all_pairs(data.num_nodes),
+            prefer_unvisited=prefer_unvisited,
+        )
+
+    expected = run()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rollout, 'MAX_STEPS', max_steps)
+        patch.setattr(rollout, 'MAX_WASTE', max_waste)
+        patch.setattr(rollout, 'MAX_MAP_BYTES', max_map_bytes)
+        patch.setattr(walk_log, 'MAX_ENTRIES', max_entries)
+        assert_same_plan(run(), expected)
+
+
+def test_a_single_walk_makes_no_step_too_many() -> None:
+    data = path_graph(40)
+    adjacency = Adjacency.from_data(data)
+    up = (adjacency.src - adjacency.dst).float()[:, None].expand(-1, 40)
+    for hops in (1, 7, 8, 9, 30):
+        scorer = TableScorer(adjacency, up)
+        plan = greedy_rollout(
+            scorer,
+            adjacency,
+            torch.tensor([0]),
+            torch.tensor([hops]),
+            prefer_unvisited=True,
+        )
+        assert plan.hops.tolist() == [hops]
+        assert scorer.calls == hops

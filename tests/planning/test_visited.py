@@ -1,21 +1,25 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bcm_pyg.planning.visited import VisitedSets
+from bcm_pyg.planning.visited import BUCKET, Visited, VisitedSets, _hash
+from bcm_pyg.planning.visited_map import VisitedMap
 
 CPU = torch.device('cpu')
 
 
 def every_membership(
-    visited: VisitedSets, nodes: list[int], num_rows: int
+    visited: Visited, nodes: list[int], num_rows: int
 ) -> list[set[int]]:
     """Reads the sets out again, by asking for all nodes in all rows."""
-    row = torch.arange(num_rows).repeat_interleave(len(nodes))
-    node = torch.tensor(nodes).repeat(num_rows)
-    found = visited.contains(row, node).view(num_rows, len(nodes)).tolist()
+    found = visited.contains(visited.rows()[:, None], torch.tensor(nodes))
+    assert found.shape == (num_rows, len(nodes))
+    found = found.tolist()
     return [
         {node for node, here in zip(nodes, line, strict=True) if here}
         for line in found
@@ -73,13 +77,45 @@ def test_keep_reorders_and_forgets() -> None:
     assert every_membership(visited, nodes, 2) == [{3, 103}, {1, 101, 2}]
 
 
+def test_full_buckets_run_over() -> None:
+    # All in the last of any number of buckets, so that they go round to the
+    # first; and they must be found again after each doubling.
+    last = (_hash(torch.arange(10_000)) % 64 == 63).nonzero().squeeze(1)
+    nodes = last[: 5 * BUCKET].tolist()
+    assert len(nodes) == 5 * BUCKET
+    others = [n for n in range(1000) if n not in nodes]
+    visited = VisitedSets(2, CPU)
+    for count, node in enumerate(nodes, start=1):
+        pair = torch.tensor([node, others[count]])
+        assert visited.add(visited.rows(), pair).tolist() == [False, False]
+        assert visited.add(visited.rows(), pair).tolist() == [True, True]
+        visited._fullest -= 1
+        every = nodes + others
+        assert every_membership(visited, every, 2) == [
+            set(nodes[:count]),
+            set(others[1 : count + 1]),
+        ]
+    assert visited._table.size(1) > 4 * BUCKET
+
+
+def make_sets(num_rows: int, num_nodes: int) -> VisitedSets:
+    return VisitedSets(num_rows, CPU)
+
+
+def make_map(num_rows: int, num_nodes: int) -> VisitedMap:
+    return VisitedMap(num_rows, num_nodes, CPU)
+
+
+@pytest.mark.parametrize('make', [make_sets, make_map])
 @settings(deadline=None, max_examples=30)
 @given(st.data())
-def test_as_python_sets(data: st.DataObject) -> None:
+def test_as_python_sets(
+    make: Callable[[int, int], Visited], data: st.DataObject
+) -> None:
     num_rows = data.draw(st.integers(1, 4))
-    stride = data.draw(st.sampled_from([1, 16, 65536, 2**21]))
+    stride = data.draw(st.sampled_from([1, 16, 4096]))
     nodes = [stride * node for node in range(20)]
-    visited = VisitedSets(num_rows, CPU)
+    visited = make(num_rows, 20 * stride)
     expected: list[set[int]] = [set() for _ in range(num_rows)]
     for _ in range(data.draw(st.integers(1, 40))):
         rows = data.draw(
@@ -88,17 +124,31 @@ def test_as_python_sets(data: st.DataObject) -> None:
             )
         )
         added = [data.draw(st.sampled_from(nodes)) for _ in rows]
-        visited.add(
-            torch.tensor(rows, dtype=torch.long),
+        found = visited.add(
+            visited.rows()[torch.tensor(rows, dtype=torch.long)],
             torch.tensor(added, dtype=torch.long),
         )
+        assert found.tolist() == [
+            node in expected[row]
+            for row, node in zip(rows, added, strict=True)
+        ]
         for row, node in zip(rows, added, strict=True):
             expected[row].add(node)
+    assert visited.num_rows == num_rows
     assert every_membership(visited, nodes, num_rows) == expected
     kept = data.draw(
         st.lists(st.integers(0, num_rows - 1), unique=True, min_size=1)
     )
-    visited.keep(torch.tensor(kept))
+    visited.keep(visited.rows()[torch.tensor(kept)])
+    assert visited.num_rows == len(kept)
     assert every_membership(visited, nodes, len(kept)) == [
         expected[row] for row in kept
     ]
+
+
+def test_map_of_nobody() -> None:
+    visited = VisitedMap(0, 7, CPU)
+    assert visited.num_rows == 0
+    assert visited.rows().tolist() == []
+    assert visited.contains(visited.rows(), visited.rows()).tolist() == []
+    assert visited.add(visited.rows(), visited.rows()).tolist() == []

@@ -309,7 +309,9 @@ def test_frozen_parts_stay(grid: Data) -> None:
     before = weights(model)
     fit(model, grid, tiny(steps=3))
     for name, value in weights(model).items():
+        # The last bias cancels in every score, so nothing moves it.
         same = name.startswith('encoder') or name == 'cost_scale'
+        same = same or name == 'transition.lin3.bias'
         assert (value == before[name]) is same
 
 

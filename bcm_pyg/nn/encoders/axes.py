@@ -81,6 +81,11 @@ class Axes:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    def coarser(self, factor: int) -> Axes:
+        """The same axes with so many times fewer bins, at least two."""
+        sizes = [max(2, -(-size // factor)) for size in self.sizes]
+        return Axes(sizes, self.bounds)
+
     def locate(self, data: Data) -> tuple[Tensor, Tensor | None]:
         """The codes :obj:`[N, A]`, and how far to the next bin :obj:`[N, A]`.
 
@@ -88,6 +93,11 @@ class Axes:
         """
         if self.bounds is None:
             return self._codes(data), None
+        return self.between(self.place(data))
+
+    def place(self, data: Data) -> Tensor:
+        """Where nodes lie between the bounds of each axis, from 0 to 1."""
+        assert self.bounds is not None
         pos = data.pos
         if pos.dtype != torch.float32 or pos.size(1) != len(self):
             raise BCMError(
@@ -96,9 +106,13 @@ class Axes:
                 'planning_graph(data)'
             )
         low, high = pos.new_tensor(self.bounds).T
-        last = pos.new_tensor(self.sizes) - 1
         span = (high - low).clamp(min=torch.finfo(pos.dtype).tiny)
-        place = ((pos - low) / span).clamp(0, 1) * last
+        return ((pos - low) / span).clamp(0, 1)
+
+    def between(self, place: Tensor) -> tuple[Tensor, Tensor]:
+        """The bins below places in :math:`[0, 1]`, and how far to the next."""
+        last = place.new_tensor(self.sizes) - 1
+        place = place * last
         lower = torch.minimum(place.floor(), last - 1)
         return lower.long(), place - lower
 

@@ -13,6 +13,14 @@ from bcm_pyg.errors import BCMError
 
 from .axes import finite_bounds
 from .base import NodeEncoder
+from .coincident import occupation_order
+from .cost_gnn import CostGNN
+from .local_features import (
+    edge_features,
+    local_features,
+    num_edge_features,
+    num_local_features,
+)
 
 #: More rounds than any GNN has; a damaged file may ask for millions.
 MAX_LAYERS = 1000
@@ -23,33 +31,47 @@ class GNNEncoder(NodeEncoder):
 
     .. math::
         \psi(x_n) = [\mathbf{f}_n ; \mathrm{GNN}(\mathbf{f}, \mathcal{E},
-        w)_n], \qquad w_e = \frac{1}{1 + c_e / \bar{c}},
+        \mathbf{e})_n],
 
-    where :math:`\mathbf{f}_n` are coordinates and waves of them, and costs
-    become affinities :math:`w` in an explicit way: an edge of mean cost
-    :math:`\bar{c}` weighs a half, a free one weighs one. Parameters do not grow
-    with the graph.
+    where :math:`\mathbf{f}_n` are coordinates, waves of them and the local
+    structure of a node (degrees, costs and bearings of its edges, see
+    :func:`~bcm_pyg.nn.encoders.local_features.local_features`), and
+    :math:`\mathbf{e}` are log costs, affinities and bearings of the edges.
+    Parameters do not grow with the graph. Nodes at one place are told apart by
+    their edges and by a feature that numbers them.
+
+    Messages need the whole graph: every call encodes all nodes, in
+    :math:`O(N + E)`, however few are asked for.
 
     Args:
         bounds (Sequence[Tuple[float, float]]): Lowest and highest position of
             each axis.
-        mean_cost (float, optional): :math:`\bar{c}`. (default: :obj:`1.0`)
+        mean_cost (float, optional): The unit :math:`\bar{c}` of costs.
+            (default: :obj:`1.0`)
         hidden_channels (int, optional): Width of the GNN. (default: :obj:`64`)
         num_layers (int, optional): Rounds of message passing. (default:
-            :obj:`2`)
+            :obj:`3`)
         frequencies (int, optional): Octaves of waves per axis. (default:
             :obj:`6`)
-        gnn (str or torch.nn.Module, optional): The name of a PyG model of the
+        gnn (str or torch.nn.Module, optional): :obj:`"CostGNN"`, whose messages
+            are made of costs (:class:`~bcm_pyg.nn.encoders.cost_gnn.CostGNN`);
+            the name of a PyG model of the
             :class:`~torch_geometric.nn.models.basic_gnn.BasicGNN` family
-            (:obj:`"GCN"`, :obj:`"GraphSAGE"`, :obj:`"GAT"`, ...) or a module of
-            your own, called as :obj:`gnn(x, edge_index)`, with
-            :obj:`edge_weight=w` where its attribute
-            :obj:`supports_edge_weight` is true; it must map
+            (:obj:`"GCN"`, :obj:`"GraphSAGE"`, :obj:`"GAT"`, ...); or a module
+            of your own, called as :obj:`gnn(x, edge_index)`. Where its
+            attribute :obj:`supports_edge_attr` is true it also gets
+            :obj:`edge_attr`, the edge features :obj:`[E, 2 + A]`, and where
+            :obj:`supports_edge_weight` is true :obj:`edge_weight`, the
+            affinities :math:`1 / (1 + c / \bar{c})`: an edge of mean cost
+            weighs a half, a free one weighs one. It must map
             :attr:`in_channels` to :obj:`hidden_channels`. (default:
-            :obj:`"GCN"`)
+            :obj:`"CostGNN"`)
+        structure (bool, optional): Whether the local structure of a node is
+            among its features. (default: :obj:`True`)
 
     Shapes:
-        - **output:** :math:`(|\mathcal{V}|, A (1 + 2 F) + H)`
+        - **output:** :math:`(|\mathcal{V}|, F + H)`, with :math:`F` =
+          :attr:`in_channels`
     """
 
     def __init__(
@@ -57,9 +79,10 @@ class GNNEncoder(NodeEncoder):
         bounds: Sequence[Sequence[float]],
         mean_cost: float = 1.0,
         hidden_channels: int = 64,
-        num_layers: int = 2,
+        num_layers: int = 3,
         frequencies: int = 6,
-        gnn: str | torch.nn.Module = 'GCN',
+        gnn: str | torch.nn.Module = 'CostGNN',
+        structure: bool = True,
     ) -> None:
         super().__init__()
         self.bounds = finite_bounds(bounds)
@@ -87,12 +110,24 @@ class GNNEncoder(NodeEncoder):
         self.hidden_channels = hidden_channels
         self.num_layers = num_layers
         self.frequencies = frequencies
-        #: Width of the features that the GNN gets.
-        self.in_channels = len(self.bounds) * (1 + 2 * frequencies)
+        self.structure = bool(structure)
+        num_axes = len(self.bounds)
+        #: Width of the node features that the GNN gets.
+        self.in_channels = num_axes * (1 + 2 * frequencies)
+        if structure:
+            self.in_channels += 1 + num_local_features(num_axes)
+        #: Width of the edge features that it gets.
+        self.edge_channels = num_edge_features(num_axes)
         self.out_channels = self.in_channels + hidden_channels
         self.gnn_name = gnn if isinstance(gnn, str) else None
         self.gnn = (
-            _build(gnn, self.in_channels, hidden_channels, num_layers)
+            _build(
+                gnn,
+                self.in_channels,
+                hidden_channels,
+                num_layers,
+                self.edge_channels,
+            )
             if isinstance(gnn, str)
             else gnn
         )
@@ -112,7 +147,7 @@ class GNNEncoder(NodeEncoder):
             reset()
 
     def features(self, data: Data) -> Tensor:
-        """Coordinates in :math:`[-1, 1]` and waves of them, one row a node."""
+        """Coordinates in :math:`[-1, 1]`, waves of them, local structure."""
         pos = data.pos
         if pos.dtype != torch.float32 or pos.size(1) != len(self.bounds):
             raise BCMError(
@@ -125,16 +160,21 @@ class GNNEncoder(NodeEncoder):
         place = 2 * (pos - low) / span - 1
         octave = 2.0 ** torch.arange(self.frequencies, device=pos.device)
         angle = (0.5 * math.pi * place[..., None] * octave).flatten(1)
-        return torch.cat([place, angle.sin(), angle.cos()], dim=1)
+        parts = [place, angle.sin(), angle.cos()]
+        if self.structure:
+            order = occupation_order(pos)[:, None].to(pos.dtype)
+            parts += [order.log1p(), local_features(data, self.mean_cost)]
+        return torch.cat(parts, dim=1)
 
     def forward(self, data: Data) -> Tensor:
         """Node embeddings :obj:`[N, d_o]`."""
         x = self.features(data)
+        edges = {}
+        if getattr(self.gnn, 'supports_edge_attr', False):
+            edges['edge_attr'] = edge_features(data, self.mean_cost)
         if getattr(self.gnn, 'supports_edge_weight', False):
-            weight = 1 / (1 + data.edge_cost / self.mean_cost)
-            out = self.gnn(x, data.edge_index, edge_weight=weight)
-        else:
-            out = self.gnn(x, data.edge_index)
+            edges['edge_weight'] = 1 / (1 + data.edge_cost / self.mean_cost)
+        out = self.gnn(x, data.edge_index, **edges)
         return torch.cat([x, out], dim=1)
 
     def config(self) -> dict[str, Any]:
@@ -151,21 +191,31 @@ class GNNEncoder(NodeEncoder):
             'num_layers': self.num_layers,
             'frequencies': self.frequencies,
             'gnn': self.gnn_name,
+            'structure': self.structure,
         }
 
 
 def _build(
-    name: str, in_channels: int, hidden_channels: int, num_layers: int
+    name: str,
+    in_channels: int,
+    hidden_channels: int,
+    num_layers: int,
+    edge_channels: int,
 ) -> torch.nn.Module:
+    if name == 'CostGNN':
+        return CostGNN(in_channels, hidden_channels, num_layers, edge_channels)
     model = getattr(torch_geometric.nn.models, name, None)
     base = torch_geometric.nn.models.basic_gnn.BasicGNN
     if not (isinstance(model, type) and issubclass(model, base)):
         raise BCMError(
-            "gnn must name a PyG model such as 'GCN', 'GraphSAGE' or 'GAT' "
-            f'(got {name!r})'
+            "gnn must be 'CostGNN' or name a PyG model such as 'GCN', "
+            f"'GraphSAGE' or 'GAT' (got {name!r})"
         )
+    edges = {}
+    if getattr(model, 'supports_edge_attr', False):
+        edges['edge_dim'] = edge_channels
     try:
-        return model(in_channels, hidden_channels, num_layers)
+        return model(in_channels, hidden_channels, num_layers, **edges)
     except TypeError as error:
         raise BCMError(
             f'{name} needs more than channels and layers ({error}): build it '

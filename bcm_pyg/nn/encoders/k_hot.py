@@ -9,6 +9,8 @@ from torch_geometric.data import Data
 
 from .axes import Axes
 from .base import NodeEncoder
+from .coincident import CoincidentCodes
+from .rows import node_ids
 
 
 class KHotEncoder(NodeEncoder):
@@ -18,7 +20,9 @@ class KHotEncoder(NodeEncoder):
         \psi(x_n) = [\mathbf{e}_{r(n)} ; \mathbf{e}_{c(n)}],
 
     an additive code without parameters of its own. For real coordinates the two
-    nearest bins of each axis share the one.
+    nearest bins of each axis share the one. Where nodes share a place, all but
+    the first of them get one more code, which numbers them
+    (:class:`~bcm_pyg.nn.encoders.coincident.CoincidentCodes`).
 
     Args:
         axis_sizes (Sequence[int]): Number of distinct codes, or of bins, on
@@ -26,9 +30,12 @@ class KHotEncoder(NodeEncoder):
         bounds (Sequence[Tuple[float, float]], optional): Lowest and highest
             position of each axis; without them coordinates are integer codes.
             (default: :obj:`None`)
+        coincident (Tuple[int, int], optional): Number of nodes whose place is
+            taken already, and of codes for them. (default: :obj:`None`)
 
     Shapes:
-        - **output:** :math:`(|\mathcal{V}|, \sum_a S_a)`, sparse
+        - **output:** :math:`(|\mathcal{V}|, \sum_a S_a)`, sparse, and wider
+          where nodes share places
     """
 
     per_node = True
@@ -37,10 +44,15 @@ class KHotEncoder(NodeEncoder):
         self,
         axis_sizes: Sequence[int],
         bounds: Sequence[Sequence[float]] | None = None,
+        coincident: Sequence[int] | None = None,
     ) -> None:
         super().__init__()
         self.axes = Axes(axis_sizes, bounds)
         self.out_channels = sum(self.axes.sizes)
+        self.coincident = None
+        if coincident is not None:
+            self.coincident = CoincidentCodes(*coincident)
+            self.out_channels += self.coincident.num_codes
 
     @classmethod
     def from_data(
@@ -48,17 +60,32 @@ class KHotEncoder(NodeEncoder):
     ) -> Self:
         """One code per integer coordinate, or :obj:`bins` per real axis."""
         axes = Axes.from_data(data, bins)
-        return cls(axes.sizes, bounds=axes.bounds, **kwargs)
+        places = data.pos if axes.bounds is not None else data.coord
+        codes = CoincidentCodes.from_places(places)
+        if codes is not None:
+            kwargs['coincident'] = (codes.nodes.numel(), codes.num_codes)
+        out = cls(axes.sizes, bounds=axes.bounds, **kwargs)
+        out.coincident = codes
+        return out
 
     def _entries(self, data: Data) -> tuple[Tensor, Tensor]:
-        """Columns and values of the nonzeros, both :obj:`[N, A or 2 A]`."""
+        """Columns and values of the nonzeros, both :obj:`[N, A or 2 A]`.
+
+        One more of both where nodes share places.
+        """
         lower, fraction = self.axes.locate(data)
         sizes = lower.new_tensor(self.axes.sizes)
         column = lower + sizes.cumsum(0) - sizes
-        if fraction is None:
-            return column, torch.ones_like(column, dtype=torch.float32)
-        column = torch.cat([column, column + 1], dim=1)
-        return column, torch.cat([1 - fraction, fraction], dim=1)
+        value = torch.ones_like(column, dtype=torch.float32)
+        if fraction is not None:
+            column = torch.cat([column, column + 1], dim=1)
+            value = torch.cat([1 - fraction, fraction], dim=1)
+        if self.coincident is not None:
+            code, found = self.coincident(node_ids(data))
+            code = code + sum(self.axes.sizes)
+            column = torch.cat([column, code[:, None]], dim=1)
+            value = torch.cat([value, found[:, None].to(value.dtype)], dim=1)
+        return column, value
 
     def forward(self, data: Data) -> Tensor:
         """The codes as a sparse matrix."""
@@ -79,7 +106,11 @@ class KHotEncoder(NodeEncoder):
 
     def config(self) -> dict[str, Any]:
         """The constructor arguments."""
-        return dict(self.axes.config())
+        config: dict[str, Any] = dict(self.axes.config())
+        if self.coincident is not None:
+            codes = self.coincident
+            config['coincident'] = [codes.nodes.numel(), codes.num_codes]
+        return config
 
     def extra_repr(self) -> str:
         """For the representation."""

@@ -9,6 +9,7 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 
 from .base import NodeEncoder
+from .rows import node_ids
 
 
 class OneHotEncoder(NodeEncoder):
@@ -38,20 +39,9 @@ class OneHotEncoder(NodeEncoder):
         """One code per node of the graph."""
         return cls(int(data.num_nodes), **kwargs)
 
-    def _ids(self, data: Data) -> Tensor:
-        # A whole graph may carry an n_id of its own, as PyG's loaders set it.
-        if data.get('edge_index') is None:
-            return data.n_id
-        if data.pos.size(0) != self.num_nodes:
-            raise BCMError(
-                f'the encoder was built for {self.num_nodes} nodes (got a '
-                f'graph of {data.pos.size(0)})'
-            )
-        return torch.arange(self.num_nodes, device=data.pos.device)
-
     def forward(self, data: Data) -> Tensor:
         """The codes as a sparse matrix :obj:`[N, N]`."""
-        ids = self._ids(data)
+        ids = node_ids(data, self.num_nodes)
         rows = torch.arange(ids.numel(), device=ids.device)
         return torch.sparse_coo_tensor(
             torch.stack([rows, ids]),
@@ -63,7 +53,7 @@ class OneHotEncoder(NodeEncoder):
 
     def project(self, data: Data, weight: Tensor) -> Tensor:
         """A lookup of columns of the weight."""
-        return weight.T[self._ids(data)]
+        return weight.T[node_ids(data, self.num_nodes)]
 
     def config(self) -> dict[str, Any]:
         """The constructor arguments."""

@@ -10,9 +10,13 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 
 from .base import NodeEncoder
+from .concat import ConcatEncoder
 from .gnn import GNNEncoder
+from .grid import GridEncoder
 from .interaction import InteractionEncoder
 from .k_hot import KHotEncoder
+from .landmark import LandmarkEncoder
+from .node_table import NodeTableEncoder
 from .one_hot import OneHotEncoder
 
 _ENCODERS: dict[str, type[NodeEncoder]] = {
@@ -20,6 +24,10 @@ _ENCODERS: dict[str, type[NodeEncoder]] = {
     'one_hot': OneHotEncoder,
     'k_hot': KHotEncoder,
     'gnn': GNNEncoder,
+    'grid': GridEncoder,
+    'landmark': LandmarkEncoder,
+    'node_table': NodeTableEncoder,
+    'concat': ConcatEncoder,
 }
 
 EncoderType = TypeVar('EncoderType', bound=type[NodeEncoder])
@@ -72,5 +80,11 @@ def encoder_name(encoder: object) -> str:
 
 
 def encoder_resolver(name: str, data: Data, **kwargs: Any) -> NodeEncoder:
-    """Builds the named encoder for a canonical graph."""
+    """Builds the named encoder for a canonical graph.
+
+    Names joined by a plus, as :obj:`"interaction+landmark"`, mean these
+    encoders side by side (:class:`~bcm_pyg.nn.ConcatEncoder`).
+    """
+    if isinstance(name, str) and '+' in name:
+        return ConcatEncoder.from_data(data, name.split('+'), **kwargs)
     return encoder_class(name).from_data(data, **kwargs)

@@ -4,6 +4,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from bcm_pyg.errors import BCMError
+
 
 def select_rows(data: Data, nodes: Tensor) -> Data:
     """Some nodes of a graph, without edges; :obj:`n_id` tells which."""
@@ -16,3 +18,22 @@ def select_rows(data: Data, nodes: Tensor) -> Data:
                 out[key] = value.index_select(dim, nodes)
     out.n_id = nodes  # last: the graph may have an n_id of its own
     return out
+
+
+def node_ids(data: Data, num_nodes: int | None = None) -> Tensor:
+    """Ids of the nodes of a graph, or of a selection of some of them.
+
+    Args:
+        data (torch_geometric.data.Data): The graph, or :func:`select_rows`.
+        num_nodes (int, optional): How many nodes a whole graph must have.
+    """
+    # A whole graph may carry an n_id of its own, as PyG's loaders set it.
+    if data.get('edge_index') is None:
+        return data.n_id
+    num = data.pos.size(0)
+    if num_nodes is not None and num != num_nodes:
+        raise BCMError(
+            f'the encoder was built for {num_nodes} nodes (got a graph of '
+            f'{num})'
+        )
+    return torch.arange(num, device=data.pos.device)

@@ -10,6 +10,11 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, planning_graph
 from bcm_pyg.nn import GNNEncoder, check_encoder
+from bcm_pyg.nn.encoders.local_features import (
+    edge_features,
+    local_features,
+    num_local_features,
+)
 
 
 class Weighted(torch.nn.Module):
@@ -24,6 +29,18 @@ class Weighted(torch.nn.Module):
         return x.new_zeros(x.size(0), 3)
 
 
+class WithEdges(torch.nn.Module):
+    """Remembers the features of edges it was called with."""
+
+    supports_edge_attr = True
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_attr: Tensor
+    ) -> Tensor:
+        self.seen = edge_attr
+        return x.new_zeros(x.size(0), 3)
+
+
 class Unweighted(torch.nn.Module):
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         return x.new_zeros(x.size(0), 3).index_add(
@@ -34,12 +51,13 @@ class Unweighted(torch.nn.Module):
 def test_gnn(grid: Data) -> None:
     encoder = GNNEncoder.from_data(grid)
     assert str(encoder) == (
-        'GNNEncoder(\n  (gnn): GCN(26, 64, num_layers=2)\n)'
+        'GNNEncoder(\n  (gnn): CostGNN(45, 64, num_layers=3)\n)'
     )
-    assert encoder.in_channels == 2 * (1 + 2 * 6) == 26
-    assert encoder.out_channels == 26 + 64
+    assert encoder.in_channels == 2 * (1 + 2 * 6) + 1 + 2 * (4 + 2 + 3) == 45
+    assert encoder.edge_channels == 4
+    assert encoder.out_channels == 45 + 64
     assert not encoder.per_node
-    assert encoder(grid).shape == (100, 90)
+    assert encoder(grid).shape == (100, 109)
 
 
 def test_parameters_do_not_grow_with_the_graph(
@@ -54,8 +72,14 @@ def test_parameters_do_not_grow_with_the_graph(
 
 def test_features_against_a_loop(diamond: Data) -> None:
     encoder = GNNEncoder.from_data(diamond, frequencies=3)
-    out = encoder.features(diamond)
+    plain = GNNEncoder.from_data(diamond, frequencies=3, structure=False)
+    out = plain.features(diamond)
     assert out.shape == (5, 2 + 6 + 6)
+    more = encoder.features(diamond)
+    assert torch.equal(more[:, :14], out)
+    assert more[:, 14].tolist() == [0.0] * 5  # each has a place of its own
+    structure = local_features(diamond, encoder.mean_cost)
+    assert torch.equal(more[:, 15:], structure)
     for node in range(5):
         place = [
             2 * (x - low) / (high - low) - 1
@@ -74,7 +98,9 @@ def test_features_against_a_loop(diamond: Data) -> None:
 
 def test_features_where_all_nodes_share_a_coordinate() -> None:
     data = Data(pos=torch.tensor([[0.0, 3.0], [1.0, 3.0]]))
-    encoder = GNNEncoder([(0.0, 1.0), (3.0, 3.0)], frequencies=1)
+    encoder = GNNEncoder(
+        [(0.0, 1.0), (3.0, 3.0)], frequencies=1, structure=False
+    )
     torch.testing.assert_close(
         encoder.features(data),
         torch.tensor(
@@ -86,6 +112,20 @@ def test_features_where_all_nodes_share_a_coordinate() -> None:
     )
 
 
+def test_nodes_at_one_place_differ() -> None:
+    data = planning_graph(
+        Data(
+            pos=torch.tensor([[0.0, 0.5], [0.0, 0.5], [1.0, 0.0]]),
+            edge_index=torch.tensor([[0, 1, 2, 2], [2, 2, 0, 1]]),
+            edge_cost=torch.ones(4),
+        )
+    )
+    out = GNNEncoder.from_data(data)(data)
+    assert not torch.allclose(out[0], out[1])
+    plain = GNNEncoder.from_data(data, structure=False)(data)
+    torch.testing.assert_close(plain[0], plain[1])
+
+
 def test_costs_become_weights(diamond: Data) -> None:
     gnn = Weighted()
     encoder = GNNEncoder.from_data(diamond, hidden_channels=3, gnn=gnn)
@@ -94,6 +134,14 @@ def test_costs_become_weights(diamond: Data) -> None:
     expected = [1 / (1 + c / (17 / 5)) for c in diamond.edge_cost.tolist()]
     assert gnn.seen.tolist() == pytest.approx(expected)
     assert gnn.seen.tolist()[3] == 1  # the free edge
+
+
+def test_edge_features_go_to_those_who_take_them(diamond: Data) -> None:
+    gnn = WithEdges()
+    encoder = GNNEncoder.from_data(diamond, hidden_channels=3, gnn=gnn)
+    encoder(diamond)
+    assert torch.equal(gnn.seen, edge_features(diamond, encoder.mean_cost))
+    assert gnn.seen.size(1) == encoder.edge_channels
 
 
 def test_zero_costs(diamond: Data) -> None:
@@ -107,7 +155,9 @@ def test_zero_costs(diamond: Data) -> None:
 
 
 def test_one_layer_against_a_loop(diamond: Data) -> None:
-    encoder = GNNEncoder.from_data(diamond, hidden_channels=4, num_layers=1)
+    encoder = GNNEncoder.from_data(
+        diamond, hidden_channels=4, num_layers=1, gnn='GCN'
+    )
     conv = encoder.gnn.convs[0]
     x = encoder.features(diamond)
     weights = (1 / (1 + diamond.edge_cost / encoder.mean_cost)).tolist()
@@ -132,9 +182,11 @@ def test_one_layer_against_a_loop(diamond: Data) -> None:
     torch.testing.assert_close(encoder(diamond), expected)
 
 
-@pytest.mark.parametrize('name', ['GCN', 'GraphSAGE', 'GAT'])
+@pytest.mark.parametrize('name', ['CostGNN', 'GCN', 'GraphSAGE', 'GAT'])
 def test_named_models(diamond: Data, name: str) -> None:
-    encoder = GNNEncoder.from_data(diamond, hidden_channels=8, gnn=name)
+    encoder = GNNEncoder.from_data(
+        diamond, hidden_channels=8, gnn=name, structure=False
+    )
     assert type(encoder.gnn).__name__ == name
     assert encoder.config()['gnn'] == name
     assert encoder(diamond).shape == (5, 34)
@@ -143,7 +195,7 @@ def test_named_models(diamond: Data, name: str) -> None:
     changed = diamond.clone()
     changed.edge_cost = diamond.edge_cost + torch.arange(5.0)
     hears_costs = not torch.equal(encoder(diamond), encoder(changed))
-    assert hears_costs == (name == 'GCN')
+    assert hears_costs == (name != 'GraphSAGE')
 
 
 def test_own_module(diamond: Data) -> None:
@@ -156,11 +208,12 @@ def test_own_module(diamond: Data) -> None:
         encoder.config()
 
 
-@pytest.mark.parametrize('num_axes', [1, 3])
+@pytest.mark.parametrize('num_axes', [1, 3, 5])
 def test_any_number_of_axes(num_axes: int) -> None:
     data = planning_graph(random_graph(20, 60, seed=3, axes=num_axes))
     encoder = GNNEncoder.from_data(data)
-    assert encoder.out_channels == 13 * num_axes + 64
+    width = 13 * num_axes + 1 + num_local_features(num_axes)
+    assert encoder.out_channels == width + 64
     check_encoder(encoder, data)
 
 
@@ -176,7 +229,7 @@ def test_reset_parameters(diamond: Data) -> None:
 
 
 def test_config_rebuilds() -> None:
-    encoder = GNNEncoder([(0, 1)], 2.5, 8, 3, 4, 'GraphSAGE')
+    encoder = GNNEncoder([(0, 1)], 2.5, 8, 3, 4, 'GraphSAGE', False)
     assert encoder.config() == {
         'bounds': [[0.0, 1.0]],
         'mean_cost': 2.5,
@@ -184,6 +237,7 @@ def test_config_rebuilds() -> None:
         'num_layers': 3,
         'frequencies': 4,
         'gnn': 'GraphSAGE',
+        'structure': False,
     }
     assert str(GNNEncoder.from_config(encoder.config())) == str(encoder)
 

@@ -83,3 +83,15 @@ def test_config_rebuilds() -> None:
     }
     assert str(KHotEncoder.from_config(encoder.config())) == str(encoder)
     assert KHotEncoder([4]).config() == {'axis_sizes': [4]}
+
+
+def test_nodes_at_one_place_get_another_code(grid: Data) -> None:
+    data = grid.clone()
+    data.coord[[97, 98]] = data.coord[99].clone()
+    encoder = KHotEncoder.from_data(data)
+    assert encoder.out_channels == 20 + 2
+    assert encoder.config() == {'axis_sizes': [10, 10], 'coincident': [2, 2]}
+    out = encoder(data).to_dense()
+    assert out[97:, 20:].tolist() == [[0, 0], [1, 0], [0, 1]]
+    assert out[:97, 20:].sum() == 0
+    check_encoder(encoder, data)

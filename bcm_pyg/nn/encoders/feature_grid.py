@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+
+from bcm_pyg.errors import BCMError
+
+#: A cell has two to the power of the axes corners.
+MAX_AXES = 8
+
+#: Large odd numbers that scatter corners over a table, one per axis.
+PRIMES = (
+    1,
+    2654435761,
+    805459861,
+    3674653429,
+    2097192037,
+    1434869437,
+    2165219737,
+    4244935123,
+)
+
+
+class FeatureGrid(torch.nn.Module):
+    r"""Learned features at the corners of grids of several resolutions.
+
+    A place in the unit cube gets, from each grid, the features of the
+    :math:`2^A` corners of its cell, mixed linearly along every axis, so that
+    the result is continuous. A grid of more than :obj:`max_rows` corners shares
+    rows by a hash, as in `"Instant Neural Graphics Primitives"` (Müller et al.,
+    2022): roads leave most corners unused.
+
+    Args:
+        num_axes (int): Number of axes, at most 8.
+        resolutions (Sequence[int]): Corners of each grid along an axis.
+        channels (int): Features of a corner.
+        max_rows (int): Rows of a grid at most.
+
+    Shapes:
+        - **input:** :math:`(N, A)` in :math:`[0, 1]`; **output:**
+          :math:`(N, L C)`
+    """
+
+    def __init__(
+        self,
+        num_axes: int,
+        resolutions: Sequence[int],
+        channels: int,
+        max_rows: int,
+    ) -> None:
+        super().__init__()
+        self.resolutions = tuple(int(size) for size in resolutions)
+        if not 1 <= num_axes <= MAX_AXES:
+            raise BCMError(
+                f'num_axes must lie in [1, {MAX_AXES}] (got {num_axes})'
+            )
+        if (
+            not self.resolutions
+            or min(self.resolutions) < 2
+            or max(self.resolutions) > 2**16
+        ):
+            raise BCMError(
+                'resolutions must lie in [2, 65536], at least one (got '
+                f'{self.resolutions})'
+            )
+        if channels < 1 or max_rows < 1:
+            raise BCMError(
+                'channels and max_rows must be positive (got '
+                f'{channels} and {max_rows})'
+            )
+        self.num_axes = num_axes
+        self.channels = channels
+        self.max_rows = max_rows
+        self.rows = [min(size**num_axes, max_rows) for size in self.resolutions]
+        self.out_channels = len(self.rows) * channels
+        # Rows have little to do with each other. As one of a stack of tables
+        # they are no matrix to optimisers that look for common directions.
+        self.table = Parameter(torch.empty(1, sum(self.rows), channels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the features anew, small: the place should speak first."""
+        torch.nn.init.normal_(self.table, std=0.1)
+
+    def forward(self, place: Tensor) -> Tensor:
+        """Features of places :obj:`[N, A]`, all grids side by side."""
+        parts = []
+        first = 0
+        for size, rows in zip(self.resolutions, self.rows, strict=True):
+            row, share = self._corners(place, size, rows)
+            features = self.table[0, row + first]  # [N, 2 ** A, C]
+            parts.append((features * share[..., None]).sum(dim=1))
+            first += rows
+        return torch.cat(parts, dim=1)
+
+    def _corners(
+        self, place: Tensor, size: int, rows: int
+    ) -> tuple[Tensor, Tensor]:
+        """Rows of the corners around each place, and the share of each."""
+        place = place * (size - 1)
+        lower = place.floor().clamp(max=size - 2)
+        fraction = place - lower
+        sides = torch.tensor(
+            list(itertools.product((0, 1), repeat=self.num_axes)),
+            device=place.device,
+        )  # [2 ** A, A]
+        corner = lower.long()[:, None] + sides  # [N, 2 ** A, A]
+        share = torch.where(
+            sides.bool(), fraction[:, None], 1 - fraction[:, None]
+        ).prod(dim=-1)
+        if size**self.num_axes <= rows:
+            stride = [size**axis for axis in range(self.num_axes)]
+            return (corner * corner.new_tensor(stride)).sum(dim=-1), share
+        scattered = corner * corner.new_tensor(PRIMES[: self.num_axes])
+        row = scattered[..., 0]
+        for axis in range(1, self.num_axes):
+            row = row.bitwise_xor(scattered[..., axis])
+        return row % rows, share
+
+    def extra_repr(self) -> str:
+        """For the representation."""
+        return (
+            f'num_axes={self.num_axes}, resolutions={list(self.resolutions)}, '
+            f'channels={self.channels}'
+        )

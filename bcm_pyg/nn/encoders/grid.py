@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from .base import NodeEncoder
+from .coincident import COINCIDENT_CHANNELS, CoincidentRows
+from .feature_grid import FeatureGrid
+from .rows import node_ids
+from .warp import AxisWarp
+
+
+class GridEncoder(NodeEncoder):
+    r"""Features at the corners of grids of several resolutions,
+
+    .. math::
+        \psi(x_n) = [\mathbf{u}_n ; G_1(\mathbf{u}_n) ; G_2(\mathbf{u}_n) ;
+        \ldots],
+
+    where :math:`\mathbf{u}_n` is the place of a node and :math:`G_l` the
+    learned features around it
+    (:class:`~bcm_pyg.nn.encoders.feature_grid.FeatureGrid`). Unlike axis tables
+    a grid can give every region features of its own, at the price of a row for
+    every corner.
+
+    Axes are stretched where nodes are dense
+    (:class:`~bcm_pyg.nn.encoders.warp.AxisWarp`), and nodes at one place told
+    apart (:class:`~bcm_pyg.nn.encoders.coincident.CoincidentRows`).
+
+    Args:
+        num_axes (int): Number of axes, at most 8.
+        resolutions (Sequence[int], optional): Corners of each grid along an
+            axis. (default: :obj:`(8, 16, 32, 64)`)
+        channels (int, optional): Features of a corner. (default: :obj:`8`)
+        max_rows (int, optional): Rows of a grid at most. (default: :obj:`4096`)
+        knots (int, optional): Knots of each axis. (default: :obj:`64`)
+        coincident (int, optional): Number of nodes that get a row of their own.
+            (default: :obj:`0`)
+
+    Shapes:
+        - **output:** :math:`(|\mathcal{V}|, A + L C)`, and 8 more where nodes
+          share places
+    """
+
+    per_node = True
+
+    def __init__(
+        self,
+        num_axes: int,
+        resolutions: Sequence[int] = (8, 16, 32, 64),
+        channels: int = 8,
+        max_rows: int = 4096,
+        knots: int = 64,
+        coincident: int = 0,
+    ) -> None:
+        super().__init__()
+        self.num_axes = num_axes
+        self.channels = channels
+        self.max_rows = max_rows
+        self.grid = FeatureGrid(num_axes, resolutions, channels, max_rows)
+        self.warp = AxisWarp(num_axes, knots)
+        self.out_channels = num_axes + self.grid.out_channels
+        self.coincident = None
+        if coincident:
+            self.coincident = CoincidentRows(coincident)
+            self.out_channels += COINCIDENT_CHANNELS
+        self.reset_parameters()
+
+    @classmethod
+    def from_data(cls, data: Data, knots: int = 64, **kwargs: Any) -> Self:
+        """With knots for the nodes of the graph."""
+        warp = AxisWarp.from_positions(data.pos, knots)
+        rows = CoincidentRows.from_places(data.pos)
+        num_rows = 0 if rows is None else rows.nodes.numel()
+        out = cls(data.pos.size(1), knots=knots, coincident=num_rows, **kwargs)
+        out.warp = warp
+        out.coincident = rows
+        return out
+
+    def reset_parameters(self) -> None:
+        """Draws the features anew."""
+        self.grid.reset_parameters()
+        if self.coincident is not None:
+            self.coincident.reset_parameters()
+
+    def forward(self, data: Data) -> Tensor:
+        """Node embeddings :obj:`[N, d_o]`."""
+        place = self.warp(data.pos)
+        parts = [2 * place - 1, self.grid(place)]
+        if self.coincident is not None:
+            parts.append(self.coincident(node_ids(data)))
+        return torch.cat(parts, dim=1)
+
+    def config(self) -> dict[str, Any]:
+        """The constructor arguments."""
+        rows = self.coincident
+        return {
+            'num_axes': self.num_axes,
+            'resolutions': list(self.grid.resolutions),
+            'channels': self.channels,
+            'max_rows': self.max_rows,
+            'knots': self.warp.knots.size(1),
+            'coincident': 0 if rows is None else rows.nodes.numel(),
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f'{type(self).__name__}(num_axes={self.num_axes}, '
+            f'resolutions={list(self.grid.resolutions)}, '
+            f'channels={self.channels})'
+        )

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import Linear, Parameter
+from torch.nn.functional import silu
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+
+from .base import NodeEncoder
+from .landmark_distances import find_landmarks
+from .rows import node_ids
+
+#: Stands for a distance that is infinite: files hold finite numbers alone.
+NO_WAY = -1.0
+
+
+class LandmarkEncoder(NodeEncoder):
+    r"""Places a node by its exact distances to and from a few landmarks,
+
+    .. math::
+        \psi(x_n) = [\mathbf{l}_n ; \sigma(W \mathbf{l}_n + b)], \qquad
+        \mathbf{l}_n = [d(\ell, n), d(n, \ell)]_{\ell = 1 \ldots L} .
+
+    Differences of such distances bound the distance of two nodes from below
+    (the triangle inequality), which is just what the transition encoder gets to
+    see. Distances are in units of their mean; where there is no way, a learned
+    number stands in.
+
+    The encoder is built with :math:`2 L` exact searches, from the landmarks
+    alone (see :func:`~bcm_pyg.nn.encoders.landmark_distances.find_landmarks`);
+    no query is ever solved for it. It stores :math:`8 L` bytes a node, or half
+    of that where every distance is the same in both directions, as a buffer
+    that counts in :meth:`bcm_pyg.BCM.storage_bytes`. When costs change, the
+    distances do not follow: build a new one.
+
+    It is best put beside coordinates, as :obj:`"interaction+landmark"`.
+
+    Args:
+        num_nodes (int): Number of nodes.
+        num_landmarks (int): :math:`L`.
+        both_ways (bool, optional): Whether distances to and from a landmark
+            are kept, or one that serves for both. (default: :obj:`True`)
+        channels (int, optional): Width of :math:`W`, may be 0. (default:
+            :obj:`32`)
+
+    Shapes:
+        - **output:** :math:`(|\mathcal{V}|, 2 L + C)`
+    """
+
+    per_node = True
+
+    distances: Tensor
+
+    def __init__(
+        self,
+        num_nodes: int,
+        num_landmarks: int,
+        both_ways: bool = True,
+        channels: int = 32,
+    ) -> None:
+        super().__init__()
+        if min(num_nodes, num_landmarks) < 1 or channels < 0:
+            raise BCMError(
+                'num_nodes and num_landmarks must be positive, channels not '
+                f'negative (got {num_nodes}, {num_landmarks} and {channels})'
+            )
+        self.num_nodes = num_nodes
+        self.num_landmarks = num_landmarks
+        self.both_ways = both_ways
+        self.channels = channels
+        width = (2 if both_ways else 1) * num_landmarks
+        self.out_channels = width + channels
+        self.register_buffer('distances', torch.zeros(num_nodes, width))
+        self.no_way = Parameter(torch.empty(width))
+        self.lin = Linear(width, channels) if channels > 0 else None
+        self.reset_parameters()
+
+    @classmethod
+    def from_data(
+        cls, data: Data, num_landmarks: int = 8, **kwargs: Any
+    ) -> Self:
+        """Picks landmarks of the graph and searches from them.
+
+        Args:
+            data (torch_geometric.data.Data): The canonical graph.
+            num_landmarks (int, optional): How many at most. (default:
+                :obj:`8`)
+            **kwargs (optional): Further constructor arguments.
+        """
+        if num_landmarks < 1:
+            raise BCMError(
+                f'num_landmarks must be positive (got {num_landmarks})'
+            )
+        nodes, outward, inward = find_landmarks(data, num_landmarks)
+        both_ways = not np.allclose(outward, inward, rtol=1e-6, atol=0)
+        columns = [outward, inward] if both_ways else [outward]
+        table = np.concatenate(columns, axis=1)
+        known = np.isfinite(table)
+        table = table / (table[known].mean() or 1.0)
+        table[~known] = NO_WAY
+        out = cls(len(outward), nodes.size, both_ways, **kwargs)
+        out.distances.copy_(torch.from_numpy(table))
+        return out
+
+    def reset_parameters(self) -> None:
+        """Draws the projection anew."""
+        torch.nn.init.zeros_(self.no_way)
+        if self.lin is not None:
+            self.lin.reset_parameters()
+
+    def forward(self, data: Data) -> Tensor:
+        """Node embeddings :obj:`[N, 2 L + C]`."""
+        distance = self.distances[node_ids(data, self.num_nodes)]
+        distance = torch.where(distance < 0, self.no_way, distance)
+        if self.lin is None:
+            return distance
+        return torch.cat([distance, silu(self.lin(distance))], dim=1)
+
+    def config(self) -> dict[str, Any]:
+        """The constructor arguments."""
+        return {
+            'num_nodes': self.num_nodes,
+            'num_landmarks': self.num_landmarks,
+            'both_ways': self.both_ways,
+            'channels': self.channels,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f'{type(self).__name__}(num_nodes={self.num_nodes}, '
+            f'num_landmarks={self.num_landmarks}, '
+            f'both_ways={self.both_ways}, channels={self.channels})'
+        )

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+
+from .base import NodeEncoder
+from .rows import node_ids
+
+
+class NodeTableEncoder(NodeEncoder):
+    r"""One short learned row per node, :math:`\psi(x_n) = \mathbf{t}_n`.
+
+    A one-hot code of low rank: :math:`4 C` bytes a node instead of the 1,024
+    of a first layer that is 256 wide. It knows nothing of coordinates, so it is
+    best put beside an encoder that does, as :obj:`"interaction+node_table"`.
+
+    Args:
+        num_nodes (int): Number of nodes.
+        channels (int, optional): Width of a row. (default: :obj:`8`)
+
+    Shapes:
+        - **output:** :math:`(|\mathcal{V}|, C)`
+    """
+
+    per_node = True
+
+    def __init__(self, num_nodes: int, channels: int = 8) -> None:
+        super().__init__()
+        if num_nodes < 1 or channels < 1:
+            raise BCMError(
+                'num_nodes and channels must be positive (got '
+                f'{num_nodes} and {channels})'
+            )
+        self.num_nodes = num_nodes
+        self.out_channels = channels
+        self.table = Parameter(torch.empty(num_nodes, channels))
+        self.reset_parameters()
+
+    @classmethod
+    def from_data(cls, data: Data, **kwargs: Any) -> Self:
+        """One row per node of the graph."""
+        return cls(int(data.num_nodes), **kwargs)
+
+    def reset_parameters(self) -> None:
+        """Draws the rows anew, small: coordinates should speak first."""
+        torch.nn.init.normal_(self.table, std=0.1)
+
+    def forward(self, data: Data) -> Tensor:
+        """Node embeddings :obj:`[N, C]`."""
+        return self.table[node_ids(data, self.num_nodes)]
+
+    def config(self) -> dict[str, Any]:
+        """The constructor arguments."""
+        return {'num_nodes': self.num_nodes, 'channels': self.out_channels}
+
+    def __repr__(self) -> str:
+        return (
+            f'{type(self).__name__}(num_nodes={self.num_nodes}, '
+            f'channels={self.out_channels})'
+        )

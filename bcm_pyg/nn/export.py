@@ -1,0 +1,117 @@
+"""The scorer of a map as a program of its own, for other runtimes."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.export import Dim, ExportedProgram
+from torch.nn.functional import linear, silu
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.graph import planning_graph
+
+from .bcm import BCM
+from .modes import evaluating
+from .transition import Transition
+
+#: Rows of the example that is traced; the program takes any number.
+_EXAMPLE = 4
+
+
+def export_scorer(model: BCM, data: Data | None = None) -> ExportedProgram:
+    r"""The scores :math:`D_i(j; g)` of a map by :func:`torch.export.export`.
+
+    With a graph the program maps ids :obj:`(nodes, neighbors, goals)`, three
+    int64 vectors :obj:`[B]`, to scores :obj:`[B]`. It holds a row of 256 floats
+    for every node, so that it needs neither the encoder nor the graph. Without
+    a graph it maps such rows, three matrices :obj:`[B, H]`, to scores, and the
+    caller keeps :meth:`BCM.hidden` of all nodes. :math:`B` is dynamic, 0 and 1
+    included. The program has copies of the weights: train first, then export.
+
+    Scores are raw, as :meth:`BCM.score` gives them, and in units of the map's
+    cost scale. The terminal convention is up to the caller: where the neighbour
+    is the goal, a readout takes 0 for a map with :obj:`terminal="paper"`, and
+    the cost of that edge divided by :obj:`model.cost_scale` for one with
+    :obj:`terminal="calibrated"`. Then the neighbour of least score is next.
+
+    Note:
+        :func:`torch.export.save` writes the program to a file.
+        :func:`torch.export.load` may run code from a file: load programs you
+        trust, and ship maps with :meth:`BCM.save`, whose files are safe.
+
+    Args:
+        model (BCM): The map, with the built-in :class:`Transition`.
+        data (torch_geometric.data.Data, optional): Its graph. (default:
+            :obj:`None`)
+    """
+    if not isinstance(model, BCM):
+        raise BCMError(f'model must be a BCM (got {type(model).__name__})')
+    if type(model.transition) is not Transition:
+        raise BCMError(
+            'only maps with the built-in Transition can be exported (got '
+            f'{type(model.transition).__name__})'
+        )
+    scorer: torch.nn.Module = _RowScorer(model.transition)
+    device, width = model.device, model.transition.hidden_channels
+    example = torch.zeros(_EXAMPLE, width, device=device)
+    if data is not None:
+        data = planning_graph(data).to(device)
+        with evaluating(model), torch.no_grad():
+            scorer = _IdScorer(scorer, model.hidden(data))
+        example = torch.zeros(_EXAMPLE, dtype=torch.long, device=device)
+    # Three of its own each: inputs that are one tensor would be taken for one.
+    inputs = tuple(example.clone() for _ in range(3))
+    batch = Dim('batch', min=0)
+    return torch.export.export(
+        scorer.eval(), inputs, dynamic_shapes=tuple({0: batch} for _ in inputs)
+    )
+
+
+class _RowScorer(torch.nn.Module):
+    """Scores of hidden rows; the first weight is in the rows already."""
+
+    bias1: Tensor
+    weight2: Tensor
+    bias2: Tensor
+    weight3: Tensor
+
+    def __init__(self, transition: Transition) -> None:
+        super().__init__()
+        weights = {
+            'bias1': transition.lin1.bias,
+            'weight2': transition.lin2.weight,
+            'bias2': transition.lin2.bias,
+            'weight3': transition.lin3.weight,
+        }
+        for name, value in weights.items():
+            self.register_buffer(name, value.detach().clone())
+
+    def forward(
+        self, nodes: Tensor, neighbors: Tensor, goals: Tensor
+    ) -> Tensor:
+        # The last bias is the same for both and falls out.
+        to_neighbor = self._features(neighbors - nodes)
+        to_goal = self._features(goals - nodes)
+        difference = linear(to_neighbor - to_goal, self.weight3)
+        return difference.square().sum(dim=-1)
+
+    def _features(self, hidden: Tensor) -> Tensor:
+        return silu(linear(silu(hidden + self.bias1), self.weight2, self.bias2))
+
+
+class _IdScorer(torch.nn.Module):
+    """Scores of node ids."""
+
+    hidden: Tensor
+
+    def __init__(self, scorer: torch.nn.Module, hidden: Tensor) -> None:
+        super().__init__()
+        self.scorer = scorer
+        self.register_buffer('hidden', hidden)
+
+    def forward(
+        self, nodes: Tensor, neighbors: Tensor, goals: Tensor
+    ) -> Tensor:
+        rows = (self.hidden[ids] for ids in (nodes, neighbors, goals))
+        return self.scorer(*rows)

@@ -1,0 +1,148 @@
+"""Models from configs, first without allocating anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.parameter import is_lazy
+from torch.overrides import TorchFunctionMode
+
+from bcm_pyg.errors import BCMError
+
+from ..bcm import BCM
+from ..encoders.resolver import encoder_class
+from ..transition import Transition
+
+#: Calls of PyTorch that any encoder may take to be built.
+SPARE_CALLS = 10**4
+
+
+def build(config: Mapping[str, Any], device: str = 'cpu') -> BCM:
+    """The map that a config describes, with weights of its own."""
+    kind = encoder_class(config['encoder']['name'])
+    try:
+        # Fresh parameters are drawn and then replaced; the caller's random
+        # numbers must not notice.
+        with torch.random.fork_rng(devices=[]), torch.device(device):
+            encoder = kind.from_config(config['encoder']['config'])
+            transition = Transition(**config['transition'])
+            return BCM(encoder, transition, config['terminal'], 1.0)
+    except BCMError:
+        raise
+    except Exception as error:
+        why = str(error).partition('\n')[0]  # torch may add a C++ stack
+        raise BCMError(f'the encoder cannot be rebuilt: {why}') from error
+
+
+def skeleton(config: Mapping[str, Any], header_bytes: int) -> BCM:
+    """The same without memory for its weights, to compare shapes with.
+
+    So a config that asks for terabytes is found out, and one that asks for
+    millions of small tensors, too. Encoders of users are trusted to be quick,
+    and those that must see numbers while they are built are given them.
+
+    Args:
+        config (Mapping[str, Any]): What to build.
+        header_bytes (int): How much the weights say about names and shapes.
+    """
+    # A tensor takes some 100 bytes there, and a few calls to build.
+    most_calls = SPARE_CALLS + header_bytes
+    is_ours = all(
+        encoder_class(name).__module__.startswith('bcm_pyg.')
+        for name in _encoder_names(config['encoder'])
+    )
+    try:
+        with _AtMost(most_calls) if is_ours else nullcontext():
+            return build(config, 'meta')
+    except BCMError as error:
+        if is_ours or not isinstance(error.__cause__, RuntimeError):
+            raise
+    return build(config)
+
+
+def header_size(weights: bytes) -> int:
+    """What the beginning of a safetensors file says of its header."""
+    return int.from_bytes(weights[:8], 'little')
+
+
+def _encoder_names(part: Any) -> Iterator[str]:
+    """Of an encoder and of the parts that it names in its config."""
+    if isinstance(part, dict) and part.keys() == {'name', 'config'}:
+        yield part['name']
+        part = part['config']
+    if isinstance(part, (dict, list)):
+        inner = part.values() if isinstance(part, dict) else part
+        for value in inner:
+            yield from _encoder_names(value)
+
+
+class _AtMost(TorchFunctionMode):
+    """Stops what calls PyTorch too often."""
+
+    def __init__(self, calls: int) -> None:
+        super().__init__()
+        self.calls = calls
+
+    def __torch_function__(
+        self,
+        func: Callable,
+        types: Sequence[type],
+        args: tuple = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        self.calls -= 1
+        if self.calls < 0:
+            raise BCMError('the config asks for more than the weights hold')
+        return func(*args, **(kwargs or {}))
+
+
+def parameter_names(model: BCM) -> set[str]:
+    """Names of all parameters, those that share memory too."""
+    return {name for name, _ in model.named_parameters(remove_duplicate=False)}
+
+
+def plain_state(model: BCM) -> dict[str, Tensor]:
+    """Copies of all weights, in main memory."""
+    state = model.state_dict()
+    _refuse_lazy(state)
+    # Clones, since tied parameters must not share memory in a file.
+    return {
+        key: value.detach().cpu().contiguous().clone()
+        for key, value in state.items()
+    }
+
+
+def check_state(model: BCM, state: Mapping[str, Tensor]) -> None:
+    """Refuses weights that are not, to the last one, those of the model."""
+    wanted = model.state_dict()
+    _refuse_lazy(wanted)
+    for key, like in wanted.items():
+        value = state.get(key)
+        if value is None:
+            raise BCMError(f'there is no tensor {key}')
+        if value.shape != like.shape or value.dtype != like.dtype:
+            raise BCMError(
+                f'{key} is {value.dtype} of shape {tuple(value.shape)}, not '
+                f'{like.dtype} of shape {tuple(like.shape)}'
+            )
+        if value.is_floating_point() and not bool(torch.isfinite(value).all()):
+            raise BCMError(f'{key} has values that are not finite')
+    for key in state:
+        if key not in wanted:
+            raise BCMError(f'there is an unknown tensor {key!r:.80}')
+    scale = float(state['cost_scale'])
+    if not scale > 0:
+        raise BCMError(f'cost_scale is {scale}')
+
+
+def _refuse_lazy(state: Mapping[str, Tensor]) -> None:
+    for key, value in state.items():
+        if is_lazy(value):
+            raise BCMError(
+                f'{key} has no shape until it is used: give its module the '
+                'number of channels'
+            )

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import hashlib
+import json
+from os import PathLike
+from pathlib import Path
+
+import safetensors.torch
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_choice, replace_file
+
+from ..bcm import BCM
+from ..encoders.resolver import encoder_name
+from ..quantize import DTYPES, compress, expand
+from ..transition import Transition
+from .build import (
+    check_state,
+    header_size,
+    parameter_names,
+    plain_state,
+    skeleton,
+)
+from .config import FORMAT, VERSION, config_text
+from .folder import CONFIG, sync, tidy, writing
+
+
+def save_map(
+    model: BCM, path: str | PathLike[str], dtype: str = 'float32'
+) -> None:
+    """Writes a map into a folder, which is made if missing.
+
+    One save at a time: another process that saves into the same folder waits.
+    """
+    check_choice('dtype', dtype, DTYPES)
+    name = encoder_name(model.encoder)
+    if not isinstance(model.transition, Transition):
+        raise BCMError(
+            'only maps with the built-in Transition can be saved (got '
+            f'{type(model.transition).__name__})'
+        )
+    state = plain_state(model)
+    parameters = parameter_names(model)
+    stored = compress(state, parameters, dtype)
+    weights = safetensors.torch.save(stored)
+    digest = hashlib.sha256(weights).hexdigest()
+    file_name = f'map-{digest[:16]}.safetensors'
+    config = {
+        'format': FORMAT,
+        'version': VERSION,
+        'encoder': {'name': name, 'config': model.encoder.config()},  # type: ignore[operator]
+        'transition': model.transition.config(),
+        'terminal': model.terminal,
+        'graph': model.graph,
+        'record': model.record,
+        'weights': {
+            'file': file_name,
+            'sha256': digest,
+            'bytes': len(weights),
+            'dtype': dtype,
+        },
+    }
+    try:
+        text = config_text(config)
+        # What could not be loaded must not replace a map that can.
+        like = skeleton(json.loads(text), header_size(weights))
+        check_state(like, state)
+        wanted = like.state_dict()
+        check_state(like, expand(stored, wanted, parameters, dtype))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BCMError(f'the map cannot be saved: {error}') from None
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with writing(folder) as is_locked:
+            replace_file(folder / file_name, weights)
+            replace_file(folder / CONFIG, text)
+            sync(folder)
+            if is_locked:
+                tidy(folder, file_name)
+    except OSError as error:
+        raise BCMError(f'cannot write a map to {folder}: {error}') from error

@@ -1,0 +1,157 @@
+"""Weights in fewer bits, for smaller files.
+
+Maps compute in float32 whatever they are stored in. Only float32 parameters are
+rounded; buffers, such as the cost scale, are kept to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_choice
+
+#: What weights can be stored in.
+DTYPES = ('float32', 'float16', 'int8')
+#: Numbers of a row that share a scale.
+GROUP = 128
+#: Fewer numbers than this cost little, and matter most: node embeddings go
+#: through the whole network.
+LEAST_INT8 = 2**14
+
+_SCALE = '.scale'
+
+
+def compress(
+    state: Mapping[str, Tensor], parameters: Collection[str], dtype: str
+) -> dict[str, Tensor]:
+    r"""The tensors to write for a state.
+
+    With :obj:`"float16"` parameters are rounded to half precision. With
+    :obj:`"int8"` those of at least two dimensions and :math:`2^{14}` numbers
+    become integers :math:`q` with one scale :math:`s` for every 128 numbers of
+    a row, :math:`w \approx s q`, the others half precision. What half precision
+    cannot hold stays float32. To round a second time changes nothing.
+
+    Args:
+        state (Mapping[str, torch.Tensor]): Finite tensors by name.
+        parameters (Collection[str]): Names of those that may be rounded.
+        dtype (str): One of :obj:`"float32"`, :obj:`"float16"`, :obj:`"int8"`.
+    """
+    out: dict[str, Tensor] = {}
+    for key, value in state.items():
+        if (
+            dtype == 'float32'
+            or key not in parameters
+            or value.dtype != torch.float32
+            or value.numel() == 0
+        ):
+            out[key] = value
+        elif (
+            dtype == 'int8' and value.dim() > 1 and value.numel() >= LEAST_INT8
+        ):
+            out[key], out[key + _SCALE] = quantize(value)
+        else:
+            out[key] = _half(value)
+    return out
+
+
+def expand(
+    stored: Mapping[str, Tensor],
+    wanted: Mapping[str, Tensor],
+    parameters: Collection[str],
+    dtype: str,
+) -> dict[str, Tensor]:
+    """The state that :func:`compress` was given, rounded.
+
+    Args:
+        stored (Mapping[str, torch.Tensor]): What was written.
+        wanted (Mapping[str, torch.Tensor]): Tensors of the right names, dtypes
+            and shapes; numbers are not needed.
+        parameters (Collection[str]): Names of those that may be rounded.
+        dtype (str): What it was written in. Tensors that do not go with it are
+            left as they are, for others to refuse.
+    """
+    out = dict(stored)
+    if dtype == 'float32':
+        return out
+    for key, like in wanted.items():
+        value = out.get(key)
+        if (
+            value is None
+            or key not in parameters
+            or like.dtype != torch.float32
+            or value.shape != like.shape
+        ):
+            continue
+        if value.dtype == torch.float16:
+            out[key] = value.float()
+        elif dtype == 'int8' and value.dtype == torch.int8 and value.dim() > 1:
+            scale = out.pop(key + _SCALE, None)
+            shape = (value.size(0), -(-value.shape[1:].numel() // GROUP))
+            if (
+                scale is None
+                or scale.dtype != torch.bfloat16
+                or scale.shape != shape
+            ):
+                raise BCMError(f'{key} has no bfloat16 scales of shape {shape}')
+            out[key] = dequantize(value, scale)
+    return out
+
+
+def stored_bytes(
+    parameters: Mapping[str, Tensor], buffers: Mapping[str, Tensor], dtype: str
+) -> int:
+    """Bytes of weights in a file, names and shapes not counted."""
+    check_choice('dtype', dtype, DTYPES)
+    with torch.no_grad():
+        stored = compress(parameters, parameters, dtype)
+    kept = [*stored.values(), *buffers.values()]
+    return sum(value.numel() * value.element_size() for value in kept)
+
+
+def quantize(value: Tensor) -> tuple[Tensor, Tensor]:
+    r"""Integers from -127 to 127 and their scales.
+
+    Args:
+        value (torch.Tensor): Finite numbers, :obj:`[R, ...]`.
+
+    Returns:
+        The integers, of the same shape, and the scales :obj:`[R, C / 128]`,
+        where :math:`C` is the size of a flat row. The largest number of a group
+        becomes 127; the scale is rounded first, so that the integers make up
+        for that.
+    """
+    groups = _groups(value)
+    # bfloat16 has the range of float32, and 8 bits are enough for a scale.
+    scale = (groups.abs().amax(-1) / 127).bfloat16()
+    scale[scale == 0] = 1
+    codes = (groups / scale.float()[..., None]).round().clamp(-127, 127)
+    return _ungroup(codes, value.shape).to(torch.int8), scale
+
+
+def dequantize(codes: Tensor, scale: Tensor) -> Tensor:
+    """The inverse of :func:`quantize`, up to rounding."""
+    groups = _groups(codes.float()) * scale.float()[..., None]
+    return _ungroup(groups, codes.shape)
+
+
+def _groups(value: Tensor) -> Tensor:
+    """Rows cut into groups, the last one filled up, :obj:`[R, G, 128]`."""
+    rows = value.flatten(1)
+    return pad(rows, (0, -rows.size(1) % GROUP)).unflatten(1, (-1, GROUP))
+
+
+def _ungroup(groups: Tensor, shape: torch.Size) -> Tensor:
+    columns = shape[1:].numel()
+    return groups.flatten(1)[:, :columns].reshape(shape).contiguous()
+
+
+def _half(value: Tensor) -> Tensor:
+    limits, largest = torch.finfo(torch.float16), float(value.abs().max())
+    fits = largest == 0 or limits.tiny <= largest <= limits.max
+    return value.half() if fits else value

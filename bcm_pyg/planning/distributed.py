@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.typing import Ids
+from bcm_pyg.utils import Processes, as_queries
+
+from .plan import Plan
+from .planner import Planner
+
+#: Where nothing is known of the graph, its planner checks the ids.
+NO_LIMIT = 2**63 - 1
+
+
+def plan_distributed(
+    planner: Callable[[Tensor, Tensor], Plan], starts: Ids, goals: Ids
+) -> Plan:
+    r"""Plans a large set of queries with all processes of a group.
+
+    Every process of the default group of :mod:`torch.distributed` calls this
+    with the same planner and the same queries, plans its share of them, and
+    gets the plan of all. Without a group it is :obj:`planner(starts, goals)`.
+
+    Queries do not depend on each other, so routes are those of one process, up
+    to scores that tie within rounding. The whole plan is sent to every process:
+    :math:`8 (L + 5)` bytes a query, where :math:`L` is the longest route.
+
+    Args:
+        planner (Callable): A :class:`~bcm_pyg.Planner`, or a baseline.
+        starts (int, list, numpy.ndarray or torch.Tensor): The starts.
+        goals (int, list, numpy.ndarray or torch.Tensor): The goals.
+
+    Raises:
+        BCMError: If planning failed in another process, or it has ended.
+    """
+    processes = Processes()
+    num_nodes = NO_LIMIT
+    if isinstance(planner, Planner):
+        num_nodes = planner.adjacency.num_nodes
+    start, goal = as_queries(starts, goals, num_nodes)
+    mine = processes.positions(start.numel())
+    if mine is None:
+        return planner(start, goal)
+    plan: Plan | None = None
+    try:
+        plan = planner(start[mine.to(start.device)], goal[mine.to(goal.device)])
+    finally:  # the others wait to hear of an error, too
+        longest = 0 if plan is None else plan.nodes.size(1)
+        news = processes.most(torch.tensor([longest, int(plan is None)]))
+    if int(news[1]) > 0:
+        raise BCMError('planning failed in another process')
+    return _gathered(plan, processes, start.numel(), int(news[0]))
+
+
+def _gathered(plan: Plan, processes: Processes, num: int, longest: int) -> Plan:
+    """The plans of all processes, each of as many queries, as one."""
+    width = longest - plan.nodes.size(1)
+    nodes = torch.nn.functional.pad(plan.nodes, (0, width), value=-1)
+    counts = torch.stack([plan.success.long(), plan.hops, plan.expansions])
+    costs = torch.stack([plan.cost, plan.lower_bound], dim=1)
+    whole = processes.gather(torch.cat([counts.T, nodes], dim=1), dim=0)
+    costs = processes.gather(costs, dim=0)[:num]
+    success, hops, expansions, nodes = whole[:num].split([1, 1, 1, longest], 1)
+    # Queries that were planned twice may have had the longest route.
+    longest = int(hops.max()) + 1
+    return Plan(
+        success=success.squeeze(1).bool(),
+        cost=costs[:, 0].contiguous(),
+        hops=hops.squeeze(1).contiguous(),
+        nodes=nodes[:, :longest].contiguous(),
+        expansions=expansions.squeeze(1).contiguous(),
+        lower_bound=costs[:, 1].contiguous(),
+    )

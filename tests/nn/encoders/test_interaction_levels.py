@@ -1,0 +1,227 @@
+"""Several resolutions, knots and shared places of the interaction encoder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from helpers import random_graph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, BCMError, planning_graph
+from bcm_pyg.nn import InteractionEncoder, check_encoder
+
+
+def slow_level(
+    tables: list[list[list[float]]], place: list[float]
+) -> list[float]:
+    """One node, one level: interpolate on each axis, then multiply."""
+    parts = []
+    for table, x in zip(tables, place, strict=True):
+        at = x * (len(table) - 1)
+        low = min(int(at), len(table) - 2)
+        share = at - low
+        parts.append(
+            [
+                (1 - share) * a + share * b
+                for a, b in zip(table[low], table[low + 1], strict=True)
+            ]
+        )
+    out = [value for part in parts for value in part]
+    if len(parts) > 1:
+        for column in zip(*parts, strict=True):
+            product = 1.0
+            for value in column:
+                product *= value
+            out.append(product)
+    return out
+
+
+@pytest.mark.parametrize('num_axes', [1, 2, 3, 5])
+def test_levels_against_a_loop(num_axes: int) -> None:
+    data = planning_graph(random_graph(20, 60, seed=1, axes=num_axes))
+    encoder = InteractionEncoder.from_data(
+        data, bins=20, levels=3, knots=7, grids=[4, 8], channels=4
+    )
+    sizes = [axes.sizes for axes in encoder.levels]
+    assert sizes == [(20,) * num_axes, (5,) * num_axes, (2,) * num_axes]
+    blocks = 1 if num_axes == 1 else num_axes + 1
+    assert encoder.out_channels == 3 * blocks * 4 + 2 * 4
+    tables = [table.tolist() for table in encoder.tables]
+    assert encoder.warp is not None
+    assert encoder.grid is not None
+    place = encoder.warp(data.pos).tolist()
+    out = encoder(data)
+    assert torch.equal(out[:, -8:], encoder.grid(encoder.warp(data.pos)))
+    for node in range(20):
+        expected: list[float] = []
+        for level in range(3):
+            here = tables[level * num_axes : (level + 1) * num_axes]
+            expected += slow_level(here, place[node])
+        assert out[node, :-8].tolist() == pytest.approx(expected, abs=1e-4)
+    check_encoder(encoder, data)
+
+
+def test_one_level_without_knots_is_the_plain_encoder() -> None:
+    data = planning_graph(random_graph(20, 60, seed=1))
+    encoder = InteractionEncoder.from_data(
+        data, bins=9, levels=1, knots=0, grids=()
+    )
+    assert list(encoder.state_dict()) == ['tables.0', 'tables.1']
+    assert encoder.config() == {
+        'axis_sizes': [9, 9],
+        'bounds': [list(bound) for bound in encoder.axes.bounds or ()],
+        'channels': 64,
+        'init': 'smooth',
+    }
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.floats(-4, 4, width=32), st.floats(2**-12, 2**-4, width=32))
+def test_levels_are_continuous(x: float, step: float) -> None:
+    torch.manual_seed(0)
+    data = Data(pos=torch.randn(50, 1))
+    encoder = InteractionEncoder.from_data(data, bins=16, levels=2, channels=4)
+    assert encoder.warp is not None
+    steepest = 1 / (63 * float(encoder.warp.knots.diff().min()))
+    out = encoder(Data(pos=torch.tensor([[x], [x + step]]))).detach()
+    slope = max(
+        float(table.detach().diff(dim=0).abs().max()) * (len(table) - 1)
+        for table in encoder.tables
+    )
+    jump = float((out[1] - out[0]).abs().max())
+    assert jump <= slope * steepest * step + 1e-3
+
+
+@pytest.mark.parametrize(
+    ('num_nodes', 'num_axes', 'sizes', 'grids'),
+    [
+        (5, 2, [27, 7], []),
+        (20, 2, [54, 14], [8]),
+        (400, 2, [240, 60, 15], [16, 32]),
+        (1700, 2, [495, 124, 31, 8], [32, 64]),
+        (9000, 2, [512, 128, 32, 8], [32, 64]),
+        (9000, 3, [250, 63, 16], [8, 16]),
+        (9000, 5, [74, 19], []),
+        (9000, 1, [512, 128, 32, 8], []),
+    ],
+)
+def test_default_resolution(
+    num_nodes: int, num_axes: int, sizes: list[int], grids: list[int]
+) -> None:
+    data = Data(pos=torch.randn(num_nodes, num_axes))
+    encoder = InteractionEncoder.from_data(data)
+    assert [axes.sizes for axes in encoder.levels] == [
+        (size,) * num_axes for size in sizes
+    ]
+    assert encoder.channels == max(16, 64 // len(sizes))
+    assert encoder.config().get('grids', []) == grids
+    assert encoder.warp is not None
+
+
+def test_integer_codes_are_as_in_the_paper(grid: Data) -> None:
+    encoder = InteractionEncoder.from_data(grid)
+    assert list(encoder.state_dict()) == ['tables.0', 'tables.1']
+    with pytest.raises(BCMError, match='levels is for real coordinates'):
+        InteractionEncoder.from_data(grid, levels=2)
+    with pytest.raises(BCMError, match='knots is for real coordinates'):
+        InteractionEncoder.from_data(grid, knots=8)
+    with pytest.raises(BCMError, match='grids is for real coordinates'):
+        InteractionEncoder.from_data(grid, grids=[8])
+    with pytest.raises(BCMError, match='give bounds too'):
+        InteractionEncoder([4, 4], levels=2)
+    with pytest.raises(BCMError, match=r'levels must lie in \[1, 16\]'):
+        InteractionEncoder([4, 4], bounds=[(0, 1), (0, 1)], levels=0)
+    real = InteractionEncoder.from_data(grid, bins=64)
+    assert real.levels[1].sizes == (16, 16)
+
+
+# Nodes at one place ---------------------------------------------------------
+
+
+def crowded(num_axes: int = 2) -> Data:
+    data = random_graph(20, 60, seed=3, axes=num_axes)
+    data.pos[[3, 11, 7]] = data.pos[5].clone()
+    data.pos[1] = data.pos[0]
+    return data
+
+
+@pytest.mark.parametrize('num_axes', [1, 2, 3, 5])
+def test_nodes_at_one_place_differ(num_axes: int) -> None:
+    data = planning_graph(crowded(num_axes))
+    encoder = InteractionEncoder.from_data(data)
+    assert 'coincident=4' in str(encoder)
+    assert encoder.coincident is not None
+    assert encoder.coincident.nodes.tolist() == [1, 5, 7, 11]
+    out = encoder(data)
+    assert out.size(1) == encoder.out_channels
+    assert out.unique(dim=0).size(0) == 20
+    assert torch.equal(out[3, :-8], out[11, :-8])
+    check_encoder(encoder, data)
+
+
+def test_integer_codes_at_one_place_differ(grid: Data) -> None:
+    data = grid.clone()
+    data.coord[99] = data.coord[98]
+    encoder = InteractionEncoder.from_data(data)
+    assert 'coincident=1' in str(encoder)
+    assert not torch.equal(*encoder(data)[98:])
+    check_encoder(encoder, data)
+
+
+@pytest.mark.parametrize('name', ['interaction', 'k_hot', 'grid', 'gnn'])
+def test_maps_tell_nodes_at_one_place_apart(name: str, tmp_path: Path) -> None:
+    data = crowded()
+    model = BCM.from_data(data, name)
+    hidden = model.hidden(planning_graph(data))
+    assert hidden.unique(dim=0).size(0) == 20
+    nodes = torch.tensor([11, 3, 0, 11])
+    torch.testing.assert_close(
+        model.hidden(planning_graph(data), nodes), hidden[nodes]
+    )
+    model.save(tmp_path)
+    other = BCM.load(tmp_path, data)
+    assert str(other) == str(model)
+    assert torch.equal(other.hidden(planning_graph(data)), hidden)
+    assert other.storage_bytes() == model.storage_bytes()
+    check_encoder(model.encoder, data)
+
+
+def test_bytes_of_what_is_kept(tmp_path: Path) -> None:
+    data = crowded()
+    model = BCM.from_data(data, bins=16, channels=4, grids=())
+    assert model.num_parameters() == (
+        2 * 16 * 4
+        + 4 * 8
+        + sum(p.numel() for p in model.transition.parameters())
+    )
+    kept = 2 * 64 * 4 + 4 * 8  # knots, and ids of the four nodes with a row
+    assert model.storage_bytes() == 4 * model.num_parameters() + kept
+
+
+def test_real_coincident_nodes(data_dir: Path) -> None:
+    import numpy as np
+
+    file = np.load(data_dir / 'other' / 'scigrid_de.npz')
+    data = Data(
+        pos=torch.from_numpy(file['pos']),
+        edge_index=torch.from_numpy(file['edge_index']),
+        edge_attr=torch.from_numpy(file['edge_cost']),
+    )
+    model = BCM.from_data(data)
+    out = model.encode(data)
+    assert model.encoder.config()['coincident'] == 96
+    assert out.unique(dim=0).size(0) == 585
+
+
+def test_the_default_map_of_a_road_network(
+    andorra: Data, tmp_path: Path
+) -> None:
+    model = BCM.from_data(andorra)
+    assert model.storage_bytes() < 1e6
+    model.save(tmp_path)
+    other = BCM.load(tmp_path, andorra)
+    assert torch.equal(other.encode(andorra), model.encode(andorra))

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from helpers import random_graph
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, BCMError, planning_graph
+from bcm_pyg.nn import LandmarkEncoder, check_encoder
+from bcm_pyg.nn.encoders.landmark_distances import find_landmarks
+from bcm_pyg.nn.encoders.rows import select_rows
+
+
+def test_landmark_of_one_way_streets(diamond: Data) -> None:
+    encoder = LandmarkEncoder.from_data(diamond, num_landmarks=2, channels=3)
+    assert str(encoder) == (
+        'LandmarkEncoder(num_nodes=5, num_landmarks=2, both_ways=True, '
+        'channels=3)'
+    )
+    assert encoder.per_node
+    assert encoder.out_channels == 4 + 3
+    assert encoder(diamond).shape == (5, 7)
+    check_encoder(encoder, diamond)
+
+
+def test_distances_are_exact_up_to_their_mean(diamond: Data) -> None:
+    encoder = LandmarkEncoder.from_data(diamond, num_landmarks=2, channels=0)
+    found = find_landmarks(diamond, 2)
+    exact = torch.cat(
+        [torch.from_numpy(found.outward), torch.from_numpy(found.inward)], dim=1
+    )
+    known = torch.isfinite(exact)
+    assert known[:4].all() and not known[4].any()  # node 4 is isolated
+    expected = (exact / exact[known].mean()).float()
+    out = encoder(diamond)
+    torch.testing.assert_close(out[:4], expected[:4])
+    assert out[4].tolist() == [0.0] * 4
+    with torch.no_grad():
+        encoder.no_way.fill_(7.0)
+    assert encoder(diamond)[4].tolist() == [7.0] * 4
+    assert torch.equal(encoder(diamond)[:4], out[:4])
+
+
+def test_one_table_serves_both_ways_where_it_can(grid: Data) -> None:
+    encoder = LandmarkEncoder.from_data(grid, num_landmarks=3)
+    assert not encoder.both_ways
+    assert encoder.distances.shape == (100, 3)
+    assert encoder.out_channels == 3 + 32
+    check_encoder(encoder, grid)
+    slower = grid.clone()
+    slower.edge_cost = grid.edge_cost + (grid.edge_index[0] % 2)
+    assert LandmarkEncoder.from_data(slower, num_landmarks=3).both_ways
+
+
+def test_the_table_counts_as_storage(diamond: Data) -> None:
+    model = BCM.from_data(diamond, 'landmark', num_landmarks=2)
+    weights = sum(p.numel() for p in model.parameters())
+    assert model.num_parameters() == weights
+    assert model.storage_bytes() == 4 * weights + 5 * 8 * 2
+
+
+def test_rows_agree_with_all() -> None:
+    data = planning_graph(random_graph(30, 60, seed=4))
+    encoder = LandmarkEncoder.from_data(data)
+    nodes = torch.tensor([29, 3, 3, 0])
+    assert torch.equal(encoder(select_rows(data, nodes)), encoder(data)[nodes])
+
+
+def test_the_same_graph_gives_the_same_table() -> None:
+    data = planning_graph(random_graph(30, 60, seed=4))
+    one, two = (LandmarkEncoder.from_data(data).distances for _ in range(2))
+    assert torch.equal(one, two)
+
+
+def test_free_edges_everywhere(diamond: Data) -> None:
+    diamond.edge_cost = torch.zeros(5)
+    encoder = LandmarkEncoder.from_data(diamond)
+    assert encoder.num_landmarks == 2  # the isolated node is one
+    check_encoder(encoder, diamond)
+
+
+def test_reset_parameters_keeps_the_distances(diamond: Data) -> None:
+    encoder = LandmarkEncoder.from_data(diamond)
+    assert encoder.lin is not None
+    table, weight = encoder.distances.clone(), encoder.lin.weight.clone()
+    encoder.reset_parameters()
+    assert torch.equal(encoder.distances, table)
+    assert not torch.equal(encoder.lin.weight, weight)
+
+
+@pytest.mark.parametrize(
+    'arguments', [(0, 3), (4, 0), (4, 3, True, -1)], ids=str
+)
+def test_landmark_errors(arguments: tuple) -> None:
+    with pytest.raises(BCMError, match='must be positive, channels not'):
+        LandmarkEncoder(*arguments)
+
+
+def test_landmark_refuses_another_graph(grid: Data, diamond: Data) -> None:
+    with pytest.raises(BCMError, match='num_landmarks must be positive'):
+        LandmarkEncoder.from_data(diamond, num_landmarks=0)
+    with pytest.raises(BCMError, match='built for 5 nodes .got a graph of 100'):
+        LandmarkEncoder.from_data(diamond)(grid)

@@ -1,0 +1,313 @@
+"""Folders made to harm: code, paths, and sizes that are not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+from helpers import tiny_map
+from map_folders import (
+    Damage,
+    in_config,
+    in_text,
+    read_config,
+    set_weights,
+    weights_of,
+    write_config,
+)
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, BCMError
+from bcm_pyg.nn.io import build as build_module
+
+ENCODER = ('encoder', 'config')
+NAME = 'is not the name of weights in the folder'
+
+
+def refuse(folder: Path, data: Data, message: str) -> None:
+    """Refused in little memory, whatever the folder claims."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(BCMError, match=message) as caught:
+            BCM.load(folder, data, force=True)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert type(caught.value) is BCMError
+    assert len(str(caught.value)) < 2000
+    assert 'memory' not in str(caught.value)
+    assert peak < 20e6
+
+
+# Sizes ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ('damage', 'message'),
+    [
+        (
+            in_config(*ENCODER, 'axis_sizes', value=[10**13, 16]),
+            r'not torch.float32 of shape \(10000000000000, 64\)',
+        ),
+        (in_config(*ENCODER, 'axis_sizes', value=[10**30, 16]), 'rebuilt'),
+        (in_config(*ENCODER, 'axis_sizes', value=[2**62, 16]), 'rebuilt'),
+        (
+            in_config('transition', 'hidden_channels', value=10**9),
+            r'not torch.float32 of shape \(1000000000',
+        ),
+        (
+            in_config('transition', 'out_channels', value=10**12),
+            r'not torch.float32 of shape \(1000000000000',
+        ),
+    ],
+)
+def test_a_config_that_asks_for_terabytes(
+    diamond: Data, saved: Path, damage: Damage, message: str
+) -> None:
+    damage(saved)
+    refuse(saved, diamond, message)
+
+
+def test_no_map_is_allocated_before_its_shapes_are_known(
+    diamond: Data, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices = []
+    build = build_module.build
+
+    def watch(config: Any, device: str = 'cpu') -> BCM:
+        devices.append(device)
+        return build(config, device)
+
+    monkeypatch.setattr(build_module, 'build', watch)
+    in_config('transition', 'hidden_channels', value=9)(saved)
+    refuse(saved, diamond, 'of shape')
+    assert devices == ['meta']
+
+
+def test_a_gnn_of_a_million_layers(diamond: Data, tmp_path: Path) -> None:
+    tiny_map(diamond, 'gnn').save(tmp_path)
+    in_config(*ENCODER, 'num_layers', value=10**9)(tmp_path)
+    refuse(tmp_path, diamond, 'num_layers must lie in')
+
+
+@pytest.mark.parametrize('size', [None, 2**63])
+def test_many_small_parts(diamond: Data, saved: Path, size: int | None) -> None:
+    """Just to build them would take hours."""
+    in_config(*ENCODER, 'axis_sizes', value=[2] * 20_000)(saved)
+    in_config(*ENCODER, 'bounds', value=[[0, 1]] * 20_000)(saved)
+    if size is not None:
+        set_weights(saved, safetensors_of({}, size=size))
+    refuse(saved, diamond, 'asks for more than the weights hold')
+
+
+def test_many_layers_that_are_there(
+    diamond: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_module, 'SPARE_CALLS', 0)
+    model = BCM.from_data(diamond, 'gnn', num_layers=40, hidden_channels=1)
+    model.save(tmp_path)
+    other = BCM.load(tmp_path, diamond)
+    assert len(other.state_dict()) == len(model.state_dict()) > 200
+
+
+def test_a_config_of_a_gigabyte(diamond: Data, saved: Path) -> None:
+    with open(saved / 'config.json', 'r+b') as file:
+        file.truncate(2**30)
+    refuse(saved, diamond, 'config.json has 1,073,741,824 bytes, more than')
+
+
+@pytest.mark.parametrize('text', ['[', '{"format":'])
+def test_a_deep_config(diamond: Data, saved: Path, text: str) -> None:
+    in_text(lambda _: text * 10**5)(saved)
+    refuse(saved, diamond, 'readable map: config.json')
+
+
+def test_deep_parts_of_a_config(diamond: Data, saved: Path) -> None:
+    text = '[' * 900 + ']' * 900
+    in_text(lambda t: t.replace('"record": {}', f'"record": {{"x": {text}}}'))(
+        saved
+    )
+    refuse(saved, diamond, 'readable map')
+
+
+def test_deep_parts_of_an_encoder(diamond: Data, saved: Path) -> None:
+    deep: Any = 1
+    for _ in range(200):
+        deep = {'name': 'concat', 'config': {'encoders': [deep]}}
+    in_config('encoder', value=deep)(saved)
+    refuse(saved, diamond, 'readable map')
+
+
+def test_long_numbers_and_names(diamond: Data, saved: Path) -> None:
+    in_text(lambda t: t.replace('"version": 2', '"version": ' + '9' * 10**5))(
+        saved
+    )
+    refuse(saved, diamond, 'readable map: config.json')
+    in_text(lambda t: '{"format": "bcm_pyg.map", "version": "' + 'x' * 10**5)(
+        saved
+    )
+    refuse(saved, diamond, 'config.json')
+    in_text(lambda t: t + 'x' * 10**5 + '"}')(saved)
+    refuse(saved, diamond, "format version 'xxx")
+
+
+def test_weights_of_a_terabyte_that_are_not_there(
+    diamond: Data, saved: Path
+) -> None:
+    with open(weights_of(saved), 'r+b') as file:
+        file.truncate(2**40)
+    in_config('weights', 'bytes', value=2**40)(saved)
+    refuse(saved, diamond, 'has 1,099,511,627,776 bytes, more than the')
+
+
+def safetensors_of(header: Any, data: bytes = b'', size: int | None = None):
+    text = json.dumps(header).encode()
+    return struct.pack('<Q', len(text) if size is None else size) + text + data
+
+
+def entry(shape: list, offsets: list, dtype: str = 'F32') -> dict:
+    return {'dtype': dtype, 'shape': shape, 'data_offsets': offsets}
+
+
+@pytest.mark.parametrize(
+    'content',
+    [
+        b'',
+        b'\0' * 7,
+        safetensors_of({}, size=2**63),
+        safetensors_of({}, size=10**9),
+        safetensors_of([]),
+        safetensors_of({'a': entry([2**40], [0, 2**42])}),
+        safetensors_of({'a': entry([2**62, 2**62], [0, 8])}, bytes(8)),
+        safetensors_of({'a': entry([2], [0, 4])}, bytes(4)),
+        safetensors_of({'a': entry([2], [-8, 0])}, bytes(8)),
+        safetensors_of({'a': entry([2], [8, 0])}, bytes(8)),
+        safetensors_of(
+            {'a': entry([2], [0, 8]), 'b': entry([2], [4, 12])}, bytes(12)
+        ),
+        safetensors_of(
+            {'a': entry([2], [0, 8]), 'b': entry([2], [0, 8])}, bytes(8)
+        ),
+        safetensors_of({'a': entry([2], [0, 8])}, bytes(99)),
+        safetensors_of({'a': entry([2], [0, 8], 'X32')}, bytes(8)),
+        safetensors_of({'a': {}}),
+    ],
+)
+def test_hostile_headers(diamond: Data, saved: Path, content: bytes) -> None:
+    set_weights(saved, content)
+    refuse(saved, diamond, 'readable map: map-')
+
+
+def test_a_header_of_many_tensors(diamond: Data, saved: Path) -> None:
+    state = {f'{i:05}': torch.ones(1) for i in range(3000)}
+    set_weights(saved, safetensors.torch.save(state))
+    refuse(saved, diamond, 'more than the')
+
+
+# Paths ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    'name',
+    [
+        '../{weights}',
+        '{folder}/{weights}',
+        './{weights}',
+        'a/../{weights}',
+        '..\\{weights}',
+        '{weights}/',
+        '{weights}\n',
+        '',
+        '.',
+        '..',
+        'x.bin',
+        'config.json',
+        '/dev/zero',
+        '\0.safetensors',
+        '\ud800.safetensors',
+        'x' * 10**5,
+        'map-0123456789ABCDEF.safetensors',
+    ],
+)
+def test_weights_elsewhere(diamond: Data, saved: Path, name: str) -> None:
+    """Real weights, of the right digest, in another place."""
+    path = weights_of(saved)
+    (saved.parent / path.name).write_bytes(path.read_bytes())
+    name = name.format(folder=saved.parent, weights=path.name)
+    in_config('weights', 'file', value=name)(saved)
+    refuse(saved, diamond, NAME)
+
+
+def test_links(diamond: Data, saved: Path) -> None:
+    path = weights_of(saved)
+    for inner in (path, saved / 'config.json'):
+        outer = saved.parent / 'elsewhere'
+        inner.rename(outer)
+        inner.symlink_to(outer)
+        refuse(saved, diamond, f'{inner.name} is a link')
+        outer.rename(inner)
+    BCM.load(saved, diamond)
+    (saved.parent / 'link').symlink_to(saved)  # of the whole folder
+    BCM.load(saved.parent / 'link', diamond)
+
+
+def test_pipes_do_not_make_it_wait(diamond: Data, saved: Path) -> None:
+    for path in (weights_of(saved), saved / 'config.json'):
+        content = path.read_bytes()
+        path.unlink()
+        os.mkfifo(path)
+        refuse(saved, diamond, f'{path.name} is not a file')
+        path.unlink()
+        path.write_bytes(content)
+    BCM.load(saved, diamond)
+
+
+# Code -----------------------------------------------------------------------
+
+
+def test_a_pickle_runs_nothing(
+    diamond: Data, saved: Path, tmp_path: Path
+) -> None:
+    import pickle
+
+    class Trap:
+        def __reduce__(self) -> tuple:
+            return Path.touch, (tmp_path / 'sprung',)
+
+    set_weights(saved, pickle.dumps({'weight': Trap()}))
+    refuse(saved, diamond, 'readable map')
+    assert not (tmp_path / 'sprung').exists()
+
+
+@pytest.mark.parametrize(
+    'name', ['os.system', 'bcm_pyg.nn.BCM', '__class__', 'NodeEncoder']
+)
+def test_names_are_looked_up_nowhere_else(
+    diamond: Data, saved: Path, name: str
+) -> None:
+    in_config('encoder', 'name', value=name)(saved)
+    refuse(saved, diamond, f"unknown encoder '{name}'")
+
+
+@pytest.mark.parametrize('name', ['Linear', '__doc__', 'os', 'basic_gnn', ''])
+def test_names_of_gnns_are_those_of_gnns(
+    diamond: Data, tmp_path: Path, name: str
+) -> None:
+    tiny_map(diamond, 'gnn').save(tmp_path)
+    in_config(*ENCODER, 'gnn', value=name)(tmp_path)
+    refuse(tmp_path, diamond, "gnn must .* name a PyG model such as 'GCN'")
+
+
+def test_a_digest_is_no_secret(diamond: Data, saved: Path) -> None:
+    """What a config says under a right digest is believed."""
+    config = read_config(saved)
+    config['record'] = {'gap': 0.0}
+    write_config(saved, config)
+    assert BCM.load(saved, diamond).record == {'gap': 0.0}

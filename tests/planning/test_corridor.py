@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import networkx as nx
+import pytest
+import torch
+from helpers import assert_sound, random_graphs, to_nx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from search_twins import (
+    TableScores,
+    best_inside,
+    connected_pairs,
+    integer_table,
+    optimal_costs,
+    slow_search,
+)
+from torch_geometric.data import Data
+
+from bcm_pyg import BCMError, planning_graph
+from bcm_pyg.planning import (
+    Beam,
+    BestFirst,
+    Corridor,
+    Greedy,
+    Lookahead,
+    Readout,
+    VisitedGreedy,
+)
+from bcm_pyg.utils import Adjacency
+
+WALKS = [Greedy(), VisitedGreedy(), Lookahead(1), Beam(1), BestFirst(2)]
+
+
+@pytest.mark.parametrize('both_ways', [False, True])
+@settings(deadline=None, max_examples=25)
+@given(
+    graph=random_graphs(),
+    high=st.integers(1, 20),
+    seed=st.integers(0, 99),
+    radius=st.integers(0, 2),
+)
+def test_as_one_query_at_a_time(
+    both_ways: bool, graph: Data, high: int, seed: int, radius: int
+) -> None:
+    data = planning_graph(graph)
+    table = integer_table(data, high, seed)
+    adjacency = Adjacency.from_data(data)
+    starts, goals = connected_pairs(data)
+    scorer = TableScores(adjacency, table)
+    readout = Corridor(radius, both_ways=both_ways)
+    plan = readout(scorer, adjacency, starts, goals)
+    assert plan.success.all()
+    assert_sound(plan, data, starts.tolist(), goals.tolist())
+    narrow = Corridor(0, both_ways=both_ways)
+    routes = narrow(scorer, adjacency, starts, goals)
+    rows, graph_nx = table.tolist(), to_nx(data)
+    queries = zip(starts.tolist(), goals.tolist(), strict=True)
+    for query, (start, goal) in enumerate(queries):
+        allowed = set(slow_search(data, rows, start, goal)[0])
+        if both_ways:
+            most = 2 * len(allowed)
+            back = slow_search(data, rows, goal, start, most=most)
+            allowed |= set(back[0])
+        cost = best_inside(data, allowed, start, goal)
+        assert routes.cost[query] == cost
+        assert routes.expansions[query] == len(allowed)
+        if radius > 0 and start != goal:
+            for node in routes.path(query):
+                allowed |= nx.single_source_shortest_path_length(
+                    graph_nx, node, cutoff=radius
+                ).keys()
+        assert plan.cost[query] == best_inside(data, allowed, start, goal)
+        assert plan.expansions[query] == len(allowed)
+
+
+@pytest.mark.parametrize('walk', WALKS, ids=str)
+@settings(deadline=None, max_examples=10)
+@given(graph=random_graphs(), seed=st.integers(0, 99))
+def test_any_walk_draws_a_corridor(
+    walk: Readout, graph: Data, seed: int
+) -> None:
+    data = planning_graph(graph)
+    table = integer_table(data, 9, seed)
+    adjacency = Adjacency.from_data(data)
+    starts, goals = connected_pairs(data)
+    scorer = TableScores(adjacency, table)
+    alone = walk(scorer, adjacency, starts, goals)
+    costs = [alone.cost.tolist()]
+    for readout in (
+        Corridor(0, walk, both_ways=False),
+        Corridor(0, walk),
+        Corridor(12, walk),
+    ):
+        plan = readout(scorer, adjacency, starts, goals)
+        assert plan.success.all()
+        assert_sound(plan, data, starts.tolist(), goals.tolist())
+        assert (plan.expansions + 1 >= plan.hops).all()
+        costs.append(plan.cost.tolist())
+    # Wider is better, and the widest is exact.
+    for wide, narrow in zip(costs[1:], costs[:-1], strict=True):
+        assert all(w <= n for w, n in zip(wide, narrow, strict=True))
+    assert costs[-1] == optimal_costs(data, starts, goals)
+
+
+def test_the_way_back_is_given_up(diamond: Data) -> None:
+    # 0 -> 1 -> 2 and from there one-way into a tail of 500 nodes.
+    node = torch.arange(500)
+    data = planning_graph(
+        Data(
+            pos=torch.randn(501, 2),
+            edge_index=torch.stack([node, node + 1]),
+            edge_cost=torch.ones(500),
+        )
+    )
+    adjacency = Adjacency.from_data(data)
+    scorer = TableScores(adjacency, torch.zeros(500, 501))
+    start, goal = torch.tensor([0, 7]), torch.tensor([2, 7])
+    plan = Corridor(0)(scorer, adjacency, start, goal)
+    assert plan.path(0) == [0, 1, 2]
+    assert plan.path(1) == [7]
+    assert plan.expansions.tolist() == [2 + 4, 0]
+    assert plan.expansions.sum() == len(scorer.asked)
+    plan = Corridor(0, VisitedGreedy())(scorer, adjacency, start, goal)
+    assert plan.expansions.tolist() == [3, 0]  # the goal is one of them
+    assert plan.path(0) == [0, 1, 2]
+
+
+def test_corridor() -> None:
+    assert str(Corridor()) == (
+        'Corridor(radius=1, walk=BestFirst(weight=1.0), both_ways=True)'
+    )
+    assert Corridor(2) == Corridor(radius=2, walk=BestFirst())
+    for radius in (-1, 1.5, None, True):
+        with pytest.raises(BCMError, match='radius'):
+            Corridor(radius)
+    for walk in (Greedy, 'greedy', None):
+        with pytest.raises(BCMError, match='walk'):
+            Corridor(1, walk)
+    with pytest.raises(BCMError, match='both_ways'):
+        Corridor(both_ways='yes')

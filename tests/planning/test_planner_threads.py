@@ -1,0 +1,83 @@
+"""One planner, many threads: the answers of one thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+from helpers import ALL_READOUTS, random_graph
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, Planner, planning_graph
+from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.planning import Readout
+
+THREADS = 8
+Question = Callable[[Planner, Tensor, Tensor], list[Tensor]]
+
+
+def routes(planner: Planner, starts: Tensor, goals: Tensor) -> list[Tensor]:
+    return list(vars(planner(starts, goals)).values())
+
+
+def distances(planner: Planner, starts: Tensor, goals: Tensor) -> list[Tensor]:
+    return [
+        planner.distance(starts, goals),
+        planner.distance_matrix(starts[:5], goals),
+    ]
+
+
+def in_threads(
+    planner: Planner, ask: Question, queries: list[tuple[Tensor, Tensor]]
+) -> list[list[Tensor]]:
+    """All threads begin at once, on a planner that nobody has asked before."""
+    ready = threading.Barrier(THREADS, timeout=60)
+
+    def work(number: int) -> list[list[Tensor]]:
+        ready.wait()
+        return [ask(planner, *query) for query in queries[number::THREADS]]
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        parts = list(pool.map(work, range(THREADS)))
+    return [
+        parts[number % THREADS][number // THREADS]
+        for number in range(len(queries))
+    ]
+
+
+@pytest.fixture(params=['grid', 'directed'])
+def graph(request: pytest.FixtureRequest) -> Data:
+    if request.param == 'grid':
+        return weighted_grid('ushape', side=10, seed=2)
+    return planning_graph(random_graph(60, 150, seed=1))
+
+
+@pytest.mark.parametrize('readout', ALL_READOUTS, ids=str)
+def test_routes(graph: Data, readout: Readout) -> None:
+    assert_same_answers(graph, readout, routes)
+
+
+def test_distances(graph: Data) -> None:
+    assert_same_answers(graph, None, distances)
+
+
+def assert_same_answers(
+    graph: Data, readout: Readout | None, ask: Question
+) -> None:
+    model = BCM.from_data(graph)
+    starts, goals = sample_queries(graph, 4 * THREADS * 7, seed=3)
+    queries = list(zip(starts.split(7), goals.split(7), strict=True))
+    alone = Planner(model, graph, readout)
+    expected = [ask(alone, *query) for query in queries]
+    for _ in range(3):
+        found = in_threads(Planner(model, graph, readout), ask, queries)
+        for mine, other in zip(found, expected, strict=True):
+            for value, wanted in zip(mine, other, strict=True):
+                assert not value.requires_grad
+                torch.testing.assert_close(value, wanted, rtol=1e-5, atol=1e-6)
+                if not value.is_floating_point():
+                    assert torch.equal(value, wanted)

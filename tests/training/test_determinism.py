@@ -1,0 +1,74 @@
+"""Same seed, machine, threads and steps: same weights and plans, bit by bit."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from helpers import ALL_ENCODERS, ALL_READOUTS
+from torch import Tensor
+from torch_geometric import seed_everything
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, FitConfig, History, Planner, fit
+from bcm_pyg.datasets import sample_queries
+
+
+def train(
+    data: Data, encoder: str, config: FitConfig, seed: int = 5
+) -> tuple[BCM, History]:
+    seed_everything(seed)
+    model = BCM.from_data(data, encoder)
+    return model, fit(model, data, config)
+
+
+def plans(model: BCM, data: Data) -> list[Tensor]:
+    starts, goals = sample_queries(data, 80, seed=1)
+    planners = [Planner(model, data, readout) for readout in ALL_READOUTS]
+    found = [vars(planner(starts, goals)) for planner in planners]
+    tensors = [value for plan in found for value in plan.values()]
+    return [*tensors, planners[0].distance(starts, goals)]
+
+
+@pytest.mark.parametrize(
+    ('encoder', 'targets', 'optimizer'),
+    [(encoder, 'sweeps', 'soap') for encoder in ALL_ENCODERS]
+    + [('interaction', 'paper', 'adam'), ('interaction', 'exact', 'soap')],
+)
+def test_same_weights_and_plans(
+    grid: Data, encoder: str, targets: str, optimizer: str
+) -> None:
+    config = FitConfig(
+        steps=6,
+        targets=targets,
+        optimizer=optimizer,
+        renew_every=2,
+        pool=32,
+        validation_queries=8,
+        validations=1,
+        seed=3,
+    )
+    (one, first), (two, second) = (
+        train(grid, encoder, config) for _ in range(2)
+    )
+    assert one.state_dict().keys() == two.state_dict().keys()
+    for name, value in one.state_dict().items():
+        assert torch.equal(value, two.state_dict()[name]), name
+    assert first.loss == second.loss and first.gap == second.gap
+    for mine, other in zip(plans(one, grid), plans(two, grid), strict=True):
+        assert torch.equal(mine, other)
+
+
+def test_the_record_is_the_same_but_for_the_clock(grid: Data) -> None:
+    config = FitConfig(steps=2, validation_queries=4)
+    (one, _), (two, _) = (train(grid, 'k_hot', config) for _ in range(2))
+    assert one.record.pop('seconds') > 0 and two.record.pop('seconds') > 0
+    assert one.record == two.record
+
+
+def test_other_seeds_differ(grid: Data) -> None:
+    config = FitConfig(steps=2, validation_queries=0)
+    weights = [
+        train(grid, 'interaction', config, seed)[0].transition.lin2.weight
+        for seed in (1, 2)
+    ]
+    assert not torch.equal(*weights)
