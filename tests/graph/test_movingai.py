@@ -31,7 +31,7 @@ def write(path: Path, content: bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize('content', [MAP, gzip.compress(MAP)])
+@pytest.mark.parametrize('content', [MAP, gzip.compress(MAP, mtime=0)])
 def test_map(tmp_path, content):
     data = read_movingai(write(tmp_path / 'a.map', content))
     assert data.coord.tolist() == [
@@ -123,13 +123,15 @@ def test_other_files(tmp_path):
     with pytest.raises(BCMError, match='no MovingAI map'):
         read_movingai(write(tmp_path / 'a.map', bytes(range(256)) * 9))
     with pytest.raises(BCMError, match='cannot read'):
-        read_movingai(write(tmp_path / 'a.map', gzip.compress(MAP)[:-9]))
+        read_movingai(
+            write(tmp_path / 'a.map', gzip.compress(MAP, mtime=0)[:-9])
+        )
 
 
 # Voxels ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize('content', [VOXELS, gzip.compress(VOXELS)])
+@pytest.mark.parametrize('content', [VOXELS, gzip.compress(VOXELS, mtime=0)])
 def test_voxels(tmp_path, content):
     data = read_movingai(write(tmp_path / 'a.3dmap', content))
     occupied = np.zeros((3, 2, 4), dtype=bool)
@@ -182,7 +184,7 @@ def test_max_edges(tmp_path):
     'content',
     [
         SCEN,
-        gzip.compress(SCEN),
+        gzip.compress(SCEN, mtime=0),
         SCEN.replace(b'version 1\n', b'version 1.0\r\n'),
         SCEN.replace(b'a b', b'a').replace(b'\t', b' '),
         SCEN.rstrip(),
@@ -235,7 +237,7 @@ def test_scenarios_need_a_map(tmp_path, diamond):
 def test_scenarios_in_space(tmp_path):
     data = read_movingai(write(tmp_path / 'a.3dmap', VOXELS))
     content = b'version 1\na.3dmap\n0 0 0 2 1 2 3.82842712 1.2\n'
-    path = write(tmp_path / 'a.3dscen.gz', gzip.compress(content))
+    path = write(tmp_path / 'a.3dscen.gz', gzip.compress(content, mtime=0))
     starts, goals, optimal = read_scenarios(path, data)
     assert data.coord[starts].tolist() == [[0, 0, 0]]
     assert data.coord[goals].tolist() == [[2, 1, 2]]

@@ -39,9 +39,7 @@ def plain_scores(
 
 @settings(deadline=None, max_examples=30)
 @given(graph=random_graphs(), seed=st.integers(0, 999), whole=st.booleans())
-def test_scores_are_the_plain_ones(
-    graph: Data, seed: int, whole: bool
-) -> None:
+def test_scores_are_the_plain_ones(graph: Data, seed: int, whole: bool) -> None:
     data = planning_graph(graph)
     torch.manual_seed(seed)
     model = integer_map(data, 'one_hot', 'paper', seed)

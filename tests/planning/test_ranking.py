@@ -59,9 +59,7 @@ def assert_ranks_are_scores(
 @pytest.mark.parametrize('terminal', TERMINALS)
 @settings(deadline=None, max_examples=15)
 @given(graph=random_graphs(8), seed=st.integers(0, 999))
-def test_ranks_of_whole_numbers(
-    terminal: str, graph: Data, seed: int
-) -> None:
+def test_ranks_of_whole_numbers(terminal: str, graph: Data, seed: int) -> None:
     data = planning_graph(graph)
     model = integer_map(data, 'one_hot', terminal, seed)
     assert_ranks_are_scores(model, data, None)

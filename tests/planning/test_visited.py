@@ -129,8 +129,7 @@ def test_as_python_sets(
             torch.tensor(added, dtype=torch.long),
         )
         assert found.tolist() == [
-            node in expected[row]
-            for row, node in zip(rows, added, strict=True)
+            node in expected[row] for row, node in zip(rows, added, strict=True)
         ]
         for row, node in zip(rows, added, strict=True):
             expected[row].add(node)

@@ -113,9 +113,7 @@ def test_degenerate_axis() -> None:
 @pytest.mark.parametrize('num_axes', [1, 2, 3])
 def test_any_number_of_axes(num_axes: int) -> None:
     data = planning_graph(random_graph(30, 90, seed=3, axes=num_axes))
-    encoder = InteractionEncoder.from_data(
-        data, channels=5, bins=7, grids=()
-    )
+    encoder = InteractionEncoder.from_data(data, channels=5, bins=7, grids=())
     assert encoder.axes.sizes == (7,) * num_axes
     assert encoder.out_channels == {1: 5, 2: 15, 3: 20}[num_axes]
     check_encoder(encoder, data)
