@@ -20,7 +20,7 @@ def test_a_step_lowers_a_loss(diamond: Data, name: str, encoder: str) -> None:
         return (model(diamond, i, j, g) - wanted).square().sum()
 
     before = loss().item()
-    for _ in range(5):
+    for _ in range(20):
         optimizer.zero_grad()
         loss().backward()
         optimizer.step()
