@@ -81,11 +81,17 @@ class Chooser:
             # An overflowed rank must not tie with one that is ruled out.
             rank.clamp_(max=torch.finfo(rank.dtype).max)
             seen = visited.contains(row[:, None], heads)  # padding is seen, too
-            rank.masked_fill_(seen > seen.all(dim=1, keepdim=True), INFINITE)
+            all_seen = seen.all(dim=1, keepdim=True)
+            rank.masked_fill_(seen > all_seen, INFINITE)
         place = rank.argmin(dim=1)
         at = torch.add(place, nodes, alpha=table.width)
         node = table.head.view(-1).index_select(0, at)
-        choice = Choice(node, place, visited.add(row, node))
+        if self.prefer_unvisited:
+            is_old = all_seen.squeeze(1)
+        else:
+            is_old = visited.contains(row, node)
+        choice = Choice(node, place, is_old)
+        visited.add(row, node)
         if table.wide is not None:
             wide = table.wide.index_select(0, nodes).nonzero().squeeze(1)
             if wide.numel() > 0:
@@ -115,4 +121,6 @@ class Chooser:
         node, place = nodes.clone(), torch.zeros_like(nodes)
         node[moves] = head[best]
         place[moves] = ways.edge[best] - self.adjacency.rowptr[nodes[moves]]
-        return Choice(node, place, visited.add(row, node))
+        is_old = visited.contains(row, node)
+        visited.add(row, node)
+        return Choice(node, place, is_old)

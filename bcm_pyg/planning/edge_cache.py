@@ -94,20 +94,23 @@ class EdgeCache:
         known = self._filled.index_select(0, nodes)
         if bool(known.all()):
             return
-        missing = nodes[~known]
-        last_few = 8 * int(self._filled.sum()) > 7 * self._filled.numel()
-        if last_few:
-            missing = (~self._filled).nonzero().squeeze(1)
-        # In fixed blocks, so that all comes out the same in whatever order.
-        block = missing.div(BLOCK, rounding_mode='floor')
-        for first in (BLOCK * block.unique()).tolist():
+        block = nodes[~known].div(BLOCK, rounding_mode='floor')
+        self._fill_blocks(block.unique())
+        if 8 * int(self._filled.sum()) > 7 * self._filled.numel():
+            # The last few as well, so that nobody needs to ask again.
+            block = (~self._filled).nonzero().squeeze(1)
+            self._fill_blocks(block.div(BLOCK, rounding_mode='floor').unique())
+            self._is_full = True
+
+    def _fill_blocks(self, block: Tensor) -> None:
+        # Always by whole blocks: then all comes out the same in any order.
+        for first in (BLOCK * block).tolist():
             end = min(first + BLOCK, self._filled.numel())
             begin = self.adjacency.rowptr[first : end + 1]
             nodes = first + begin.diff().nonzero().squeeze(1)
             for part in self.adjacency.chunks(nodes, MAX_ROWS):
                 self._fill(nodes[part])
             self._filled[first:end] = True
-        self._is_full = last_few
 
     @torch.no_grad()
     def scores(

@@ -102,7 +102,7 @@ class MapRanking:
         slope = slope.view(*rest.shape, feature.size(1))
         change = torch.bmm(feature[:, None], slope.transpose(1, 2)).squeeze(1)
         rank = cache.offsets.index_select(0, nodes)
-        rank[:, 1:] += change  # the others are told from the first
+        rank[:, 1:].add_(change)  # the others are told from the first
         if self.terminal == 'calibrated':
             cost = table.cost.index_select(0, nodes)
             last = torch.add(rank, cost, alpha=1 / self.cost_scale)

@@ -18,7 +18,7 @@ from .walkers import Walkers
 #: Steps between two looks for walks that go in circles.
 MAX_STEPS = 8
 #: Steps beyond their goals that cost as much as to drop the walks.
-MAX_WASTE = 48
+MAX_WASTE = 64
 #: Where a byte for every query and node is no more than this, it is kept.
 MAX_MAP_BYTES = 2**28
 

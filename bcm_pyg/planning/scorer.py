@@ -79,15 +79,7 @@ class MapScorer:
         self.cost_scale = model.cost_scale.clone()
         self.adjacency = adjacency
         self.reachability = reachability or Reachability(adjacency)
-        with torch.no_grad(), evaluating(model):
-            self.hidden = model.hidden(data)
-        finite = torch.isfinite(self.hidden).all(dim=1)
-        if not bool(finite.all()):
-            node = int((~finite).nonzero()[0])
-            raise BCMError(
-                f'the map gives node {node} an embedding that is not finite: '
-                'its weights are broken'
-            )
+        self.hidden = _hidden_rows(model, data)
         for name, parameter in self.transition.named_parameters():
             if not bool(torch.isfinite(parameter).all()):
                 raise BCMError(
@@ -196,3 +188,29 @@ class MapScorer:
         edges = vars(self).get('edge_cache')
         size = self.hidden.numel() * self.hidden.element_size()
         return size if edges is None else size + edges.num_bytes()
+
+
+@torch.no_grad()
+def _hidden_rows(model: BCM, data: Data) -> Tensor:
+    """Hidden rows of all nodes, some at a time where that can be.
+
+    Wide embeddings of all nodes at once would take as much memory again.
+    """
+    num_nodes = int(data.num_nodes)
+    with evaluating(model):
+        if not getattr(model.encoder, 'per_node', False):
+            hidden = model.hidden(data)
+        else:
+            width = model.transition.hidden_channels
+            hidden = model.transition.lin1.weight.new_empty(num_nodes, width)
+            nodes = torch.arange(num_nodes, device=hidden.device)
+            for part in nodes.split(MAX_ROWS):
+                hidden[part] = model.hidden(data, part)
+    for first in range(0, num_nodes, MAX_ROWS):
+        bad = ~torch.isfinite(hidden[first : first + MAX_ROWS]).all(dim=1)
+        if bool(bad.any()):
+            raise BCMError(
+                f'the map gives node {first + int(bad.nonzero()[0])} an '
+                'embedding that is not finite: its weights are broken'
+            )
+    return hidden

@@ -14,7 +14,7 @@ from .open_lists import OpenLists
 from .readout import cost_scale
 from .scorer import Scorer
 
-#: Room for found nodes, over all queries; about 50 bytes each.
+#: Room for found nodes, over all queries: 24 bytes each, 72 by hash.
 MAX_FOUND = 2**22
 #: One node in so many that a search has expanded has its turn at once.
 SHARE = 64
@@ -64,9 +64,10 @@ def search(
 
     The first 64 nodes are expanded one by one; then one in 64 of those expanded
     so far have their turn at once, so that a search of :math:`n` nodes takes
-    about :math:`64 (1 + \log(n / 64))` steps. There is room for :math:`2^{22}`
-    to :math:`2^{23}` found nodes at a time (200 to 400 MB), or for those of one
-    query: queries that need more are set aside and begun anew.
+    about :math:`64 (1 + \log(n / 64))` steps. There is room for at most
+    :math:`2^{23}` found nodes at a time (200 MB, and 256 MB to find them by
+    table or 400 MB by hash), or for those of one query: queries that need more
+    are set aside and begun anew.
 
     Args:
         scorer (Scorer): Scores the ways on.
@@ -133,17 +134,16 @@ class _Searches:
         done = torch.ones_like(self.on)
         while True:
             row, slot, node = self._next()
-            num_on = int(self.on.sum())
-            if num_on == 0:
+            if row.numel() == 0:
                 return done
             self._expand(row, slot, node)
-            room = self.lists.num_rows * self.lists.capacity
-            if 4 * num_on < 3 * self.on.numel() or room > MAX_FOUND:
-                kept = self.on.nonzero().squeeze(1)
-                if kept.numel() * self.lists.capacity > MAX_FOUND:
-                    aside = kept[(kept.numel() + 1) // 2 :]
-                    done[self.query[aside]] = False
-                    kept = kept[: (kept.numel() + 1) // 2]
+            kept = self.on.nonzero().squeeze(1)
+            fit = max(1, MAX_FOUND // self.lists.capacity)
+            if kept.numel() > fit:
+                half = (kept.numel() + 1) // 2
+                done[self.query[kept[half:]]] = False
+                kept = kept[:half]
+            if 4 * kept.numel() < 3 * self.on.numel():
                 self._keep(kept)
 
     def _next(self) -> tuple[Tensor, Tensor, Tensor]:

@@ -23,12 +23,8 @@ class Visited(Protocol):
         """Whether each node is in the set of its row; shapes broadcast."""
         ...
 
-    def add(self, row: Tensor, node: Tensor) -> Tensor:
-        """Puts one node into each of some sets; no row may come twice.
-
-        Returns:
-            Whether each was there before.
-        """
+    def add(self, row: Tensor, node: Tensor) -> None:
+        """Puts one node into each of some sets; no row may come twice."""
         ...
 
     def keep(self, row: Tensor) -> None:
@@ -38,6 +34,8 @@ class Visited(Protocol):
 
 #: Entries that are looked at together, a line of a processor's cache.
 BUCKET = 8
+#: Entries that are moved together when the table grows.
+MAX_ENTRIES = 2**20
 
 
 class VisitedSets:
@@ -79,16 +77,12 @@ class VisitedSets:
         row, node = (x.expand(shape).reshape(-1) for x in (row, node))
         return self._in_buckets(self._look, row, node).view(shape)
 
-    def add(self, row: Tensor, node: Tensor) -> Tensor:
-        """Puts one node into each of some sets; no row may come twice.
-
-        Returns:
-            Whether each was there before.
-        """
+    def add(self, row: Tensor, node: Tensor) -> None:
+        """Puts one node into each of some sets; no row may come twice."""
         if 2 * (self._fullest + 1) > self._table.size(1):
             self._grow()
         self._fullest += 1
-        return self._in_buckets(self._put, row, node)
+        self._in_buckets(self._put, row, node)
 
     def keep(self, row: Tensor) -> None:
         """Keeps these sets, in this order, and forgets the others."""
@@ -137,26 +131,35 @@ class VisitedSets:
 
     def _grow(self) -> None:
         """Splits every bucket in two by one more bit of the hash."""
-        num_buckets = self._num_buckets
-        old = self._table.view(self.num_rows, num_buckets, BUCKET)
-        hashed = _hash(old)
-        bucket = torch.arange(num_buckets, device=old.device)[:, None]
-        used = old >= 0
-        at_home = used & ((hashed & (num_buckets - 1)) == bucket)
-        moves = at_home & ((hashed & num_buckets) > 0)
-        stays = at_home & ~moves
+        old = self._table
         self._table = torch.full(
-            (self.num_rows, 2 * num_buckets * BUCKET),
+            (old.size(0), 2 * old.size(1)),
             -1,
             dtype=torch.long,
             device=old.device,
         )
-        for mine, shift in ((stays, 0), (moves, num_buckets)):
-            place = mine.cumsum(dim=-1) - 1 + BUCKET * (bucket + shift)
-            row = mine.nonzero()[:, 0]
-            self._table[row, place[mine]] = old[mine]
+        rows = max(1, MAX_ENTRIES // old.size(1))
+        for part, row in zip(
+            old.split(rows), self.rows().split(rows), strict=True
+        ):
+            self._split(part.view(part.size(0), -1, BUCKET), row[:, None, None])
+
+    def _split(self, entries: Tensor, row: Tensor) -> None:
+        num_buckets = entries.size(1)
+        bucket = torch.arange(num_buckets, device=row.device)[:, None]
+        hashed = _hash(entries)
+        used = entries >= 0
+        at_home = used & ((hashed & (num_buckets - 1)) == bucket)
+        moves = (hashed & num_buckets) > 0
+        row = row.expand_as(entries)
+        for mine, shift in (
+            (at_home & ~moves, 0),
+            (at_home & moves, num_buckets),
+        ):
+            column = mine.cumsum(dim=-1) - 1 + BUCKET * (bucket + shift)
+            self._table[row[mine], column[mine]] = entries[mine]
         astray = used & ~at_home
-        row, node = astray.nonzero()[:, 0], old[astray]
+        row, node = row[astray], entries[astray]
         while row.numel() > 0:  # few; one of each row at a time
             again = torch.zeros_like(row, dtype=torch.bool)
             again[1:] = row[1:] == row[:-1]

@@ -38,16 +38,9 @@ class VisitedMap:
         place = row + node
         return self._seen.index_select(0, place.view(-1)).view(place.shape)
 
-    def add(self, row: Tensor, node: Tensor) -> Tensor:
-        """Puts one node into each of some sets; no row may come twice.
-
-        Returns:
-            Whether each was there before.
-        """
-        place = row + node
-        found = self._seen.index_select(0, place)
-        self._seen.index_fill_(0, place, True)
-        return found
+    def add(self, row: Tensor, node: Tensor) -> None:
+        """Puts one node into each of some sets; no row may come twice."""
+        self._seen.index_fill_(0, row + node, True)
 
     def keep(self, row: Tensor) -> None:
         """Keeps these sets, in this order, and forgets the others."""

@@ -31,7 +31,7 @@ def proven(plan: Plan, epsilon: float) -> Tensor:
 
 
 @pytest.mark.parametrize('readout', [VisitedGreedy(), Beam(1)], ids=str)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(
     graph=random_graphs(),
     number=st.integers(1, 4),

@@ -32,7 +32,7 @@ WALKS = [Greedy(), VisitedGreedy(), Lookahead(1), Beam(1), BestFirst(2)]
 
 
 @pytest.mark.parametrize('both_ways', [False, True])
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(
     graph=random_graphs(),
     high=st.integers(1, 20),

@@ -83,7 +83,7 @@ def assert_complete(planner: Planner, data: Data) -> None:
 
 
 @pytest.mark.parametrize('readout', ALL_READOUTS, ids=str)
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=10)
 @given(graph=random_graphs(), seed=st.integers(0, 99))
 def test_never_a_miss(readout: Readout, graph: Data, seed: int) -> None:
     torch.manual_seed(seed)
@@ -95,7 +95,7 @@ def test_never_a_miss(readout: Readout, graph: Data, seed: int) -> None:
 @pytest.mark.parametrize('readout', ALL_READOUTS, ids=str)
 def test_traps(readout: Readout) -> None:
     data = traps()
-    for seed in range(5):
+    for seed in range(3):
         torch.manual_seed(seed)
         planner = Planner(tiny_map(data), data, readout, complete=True)
         assert_complete(planner, data)
@@ -103,7 +103,7 @@ def test_traps(readout: Readout) -> None:
 
 @pytest.mark.parametrize('name', SCORES)
 @pytest.mark.parametrize('readout', ALL_READOUTS, ids=str)
-@settings(deadline=None, max_examples=5)
+@settings(deadline=None, max_examples=4)
 @given(graph=random_graphs(), seed=st.integers(0, 99))
 def test_any_scorer(
     readout: Readout, name: str, graph: Data, seed: int
@@ -125,7 +125,7 @@ def test_any_scorer(
 
 
 @pytest.mark.parametrize('readout', ALL_READOUTS, ids=str)
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=6)
 @given(graph=random_graphs(), epsilon=st.sampled_from([0.0, 0.1]))
 def test_proven(readout: Readout, graph: Data, epsilon: float) -> None:
     data = planning_graph(graph)
@@ -158,6 +158,8 @@ def test_complete_by_default_but_for_the_paper(diamond: Data) -> None:
 def test_the_fallback_is_only_asked_for_what_failed() -> None:
     data = traps()
     model = tiny_map(data)
+    for parameter in model.parameters():
+        torch.nn.init.zeros_(parameter)
     starts, goals = every_pair(data.num_nodes)
     for readout in (*OF_THE_PAPER, Lookahead(1), Beam(1)):
         alone = Planner(model, data, readout, complete=False)(starts, goals)
@@ -184,7 +186,8 @@ def test_landmarks_are_found_when_needed(grid: Data) -> None:
     before = planner.cache_bytes()
     plan = planner(0, 99)
     assert 0 < float(plan.lower_bound) <= float(plan.cost)
-    assert planner.cache_bytes() == before + 8 * 3 * 100
+    assert planner.bounds.num_bytes() == 8 * 3 * 100
+    assert planner.cache_bytes() >= before + 8 * 3 * 100
     assert planner([], []).lower_bound.shape == (0,)
 
 
@@ -213,15 +216,14 @@ def test_one_way_streets(andorra: Data) -> None:
     data = planning_graph(andorra)
     model = BCM.from_data(data)
     generator = torch.Generator().manual_seed(0)
-    size = (2, 40)
+    size = (2, 20)
     starts, goals = torch.randint(data.num_nodes, size, generator=generator)
     optimal = costs_of(data, starts, goals)
-    for readout in (BestFirst(), Corridor()):
-        plan = Planner(model, data, readout, epsilon=0.05)(starts, goals)
-        assert plan.success.tolist() == optimal.isfinite().tolist()
-        check_plan(plan, Adjacency.from_data(data), starts, goals)
-        assert (plan.lower_bound <= optimal * (1 + 1e-9)).all()
-        assert (plan.cost <= 1.05 * plan.lower_bound).all()
+    plan = Planner(model, data, Corridor(), epsilon=0.05)(starts, goals)
+    assert plan.success.tolist() == optimal.isfinite().tolist()
+    check_plan(plan, Adjacency.from_data(data), starts, goals)
+    assert (plan.lower_bound <= optimal * (1 + 1e-9)).all()
+    assert (plan.cost <= 1.05 * plan.lower_bound).all()
 
 
 def costs_of(data: Data, starts: Tensor, goals: Tensor) -> Tensor:
