@@ -11,6 +11,7 @@ from compact_table import compact_table
 from markdown_table import NOT_RUN, markdown
 from markdown_table import spread as _spread
 from paper_tables import PAPER_TABLES
+from planning_tables import PLANNING_TABLES
 
 #: The paper's Gap for the rows of the training table, in percent.
 PAPER_GAP = {
@@ -178,4 +179,5 @@ TABLES: dict[str, Callable[[], str]] = {
     'encoders_real': encoders_real,
     'compact': compact_table,
     **PAPER_TABLES,
+    **PLANNING_TABLES,
 }

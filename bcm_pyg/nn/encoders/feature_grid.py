@@ -77,9 +77,7 @@ class FeatureGrid(torch.nn.Module):
         self.max_rows = max_rows
         self.rows = [min(size**num_axes, max_rows) for size in self.resolutions]
         self.out_channels = len(self.rows) * channels
-        # Rows have little to do with each other. As one of a stack of tables
-        # they are no matrix to optimisers that look for common directions.
-        self.table = Parameter(torch.empty(1, sum(self.rows), channels))
+        self.table = Parameter(torch.empty(sum(self.rows), channels))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -92,7 +90,7 @@ class FeatureGrid(torch.nn.Module):
         first = 0
         for size, rows in zip(self.resolutions, self.rows, strict=True):
             row, share = self._corners(place, size, rows)
-            features = self.table[0, row + first]  # [N, 2 ** A, C]
+            features = self.table[row + first]  # [N, 2 ** A, C]
             parts.append((features * share[..., None]).sum(dim=1))
             first += rows
         return torch.cat(parts, dim=1)

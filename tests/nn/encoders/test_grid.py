@@ -31,7 +31,7 @@ def slow_features(encoder: GridEncoder, place: list[float]) -> list[float]:
                 dense += (cell[axis] + side) * size**axis
                 scattered ^= (cell[axis] + side) * PRIMES[axis]
             row = dense if size ** len(place) <= rows else scattered % rows
-            features = encoder.grid.table[0, first + row].tolist()
+            features = encoder.grid.table[first + row].tolist()
             for channel, feature in enumerate(features):
                 total[channel] += share * feature
         out += total
@@ -46,7 +46,7 @@ def test_grid_against_a_loop(num_axes: int, max_rows: int) -> None:
     encoder = GridEncoder.from_data(
         data, resolutions=(2, 5), channels=3, max_rows=max_rows
     )
-    assert encoder.grid.table.size(1) == sum(
+    assert encoder.grid.table.size(0) == sum(
         min(size**num_axes, max_rows) for size in (2, 5)
     )
     out = encoder(data)
@@ -64,7 +64,7 @@ def test_grid(diamond: Data) -> None:
         'GridEncoder(num_axes=2, resolutions=[8, 16, 32, 64], channels=8)'
     )
     assert encoder.per_node
-    assert encoder.grid.table.shape == (1, 64 + 256 + 1024 + 4096, 8)
+    assert encoder.grid.table.shape == (64 + 256 + 1024 + 4096, 8)
     assert encoder.out_channels == 2 + 4 * 8
 
 

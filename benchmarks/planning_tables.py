@@ -1,0 +1,61 @@
+"""Tables of how fast and how good readouts are."""
+
+from __future__ import annotations
+
+from common import Results
+from markdown_table import markdown
+
+NOT_RUN = 'not run yet'
+
+
+def planning_quality() -> str:
+    """Every readout on two maps: quality against work."""
+    rows = [
+        [
+            row['side'] ** 2,
+            f'`{row["readout"]}`',
+            f'{row["success_rate"]:.3f}',
+            f'{row["gap"]:.3f}',
+            f'{100 * row["touched"]:.1f}',
+            f'{1e3 * row["seconds_per_query"]:.2f}',
+        ]
+        for row in Results('planning_quality').rows
+    ]
+    head = ['N', 'readout', 'SR', 'Gap %', 'nodes touched, % of Dijkstra', 'ms']
+    return markdown(head, rows) if rows else NOT_RUN
+
+
+def planning_speed() -> str:
+    """Time per query in units of one search of scipy, by size."""
+    rows = Results('planning_speed').rows
+    if not rows:
+        return NOT_RUN
+    rows = sorted(rows, key=lambda row: row['nodes'])
+    names = list(dict.fromkeys(name for row in rows for name in row['ratio']))
+    cells = [
+        [name, *(_ratio(row['ratio'].get(name)) for row in rows)]
+        for name in sorted(names, key=_order)
+    ]
+    cells.append(
+        ['a hop / a bare product', *(f'{r["hop_over_gemm"]:.1f}' for r in rows)]
+    )
+    cells.append(['hops of a route', *(f'{row["hops"]:.0f}' for row in rows)])
+    cells.append(
+        ['scipy, one search, ms', *(f'{r["search_ms"]:.2f}' for r in rows)]
+    )
+    return markdown(['', *(f'N = {row["nodes"]:,}' for row in rows)], cells)
+
+
+def _order(name: str) -> tuple[bool, int]:
+    size = name.rpartition(', ')[2]
+    return not size.isdigit(), int(size) if size.isdigit() else 0
+
+
+def _ratio(value: float | None) -> str:
+    return '-' if value is None else f'{value:.3g}'
+
+
+PLANNING_TABLES = {
+    'planning_quality': planning_quality,
+    'planning_speed': planning_speed,
+}
