@@ -158,7 +158,7 @@ class _View:
         known = self.seen.cost.view(-1)
         new = (known[here] == INFINITE).nonzero().squeeze(1)
         ways = self.scorer(node[new], goal[row[new]])
-        score = ways.score.double() * self.cost_scale
+        score = ways.score.detach().double() * self.cost_scale
         largest = torch.finfo(score.dtype).max
         score = score.nan_to_num(nan=largest, posinf=largest)
         head, owner = self.adjacency.dst[ways.edge], row[new][ways.row]

@@ -5,6 +5,8 @@ The pair of query :math:`q` and node :math:`i` is the number :math:`q N + i`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
@@ -39,6 +41,24 @@ def regrouped(pairs: Tensor, query: Tensor, num_nodes: int) -> Tensor:
 def counted(pairs: Tensor, num_queries: int, num_nodes: int) -> Tensor:
     """Number of nodes of each query, :obj:`[B]`."""
     return torch.bincount(pairs // num_nodes, minlength=num_queries)
+
+
+def split(
+    pairs: Tensor, num_queries: int, num_nodes: int, most: int
+) -> Iterator[tuple[slice, Tensor]]:
+    """Cuts queries into parts of few nodes.
+
+    Yields the queries of each part and their pairs, numbered from the first of
+    them. A part has at most :obj:`most` nodes, or is a single query.
+    """
+    end = counted(pairs, num_queries, num_nodes).cumsum(0)
+    first = before = 0
+    while first < num_queries:
+        fit = int(torch.searchsorted(end, before + most, right=True))
+        last = max(first + 1, fit)
+        after = int(end[last - 1])
+        yield slice(first, last), pairs[before:after] - first * num_nodes
+        first, before = last, after
 
 
 def widened(pairs: Tensor, adjacency: Adjacency, radius: int) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bcm_pyg.utils import Adjacency
 
-from .pairs import counted, place_of, united
+from .pairs import counted, place_of, split, united
 from .plan import Plan
 from .routes import plan_of_routes
 
@@ -43,22 +43,11 @@ def restricted_search(
     expansions = counted(pairs, num_queries, num_nodes)
     begin = torch.arange(num_queries, device=starts.device) * num_nodes
     pairs = united(pairs, begin + starts, begin + goals)
-    end = counted(pairs, num_queries, num_nodes).cumsum(0)
-    parts = []
-    first = before = 0
-    while first < num_queries:
-        fits = int(torch.searchsorted(end, before + MAX_PAIRS, right=True))
-        last = max(first + 1, fits)
-        after = int(end[last - 1])
-        cost, nodes = _search(
-            adjacency,
-            pairs[before:after] - first * num_nodes,
-            starts[first:last],
-            goals[first:last],
-        )
-        parts.append(plan_of_routes(cost, nodes, expansions[first:last]))
-        first, before = last, after
-    return Plan.cat(parts)
+    plans = []
+    for some, part in split(pairs, num_queries, num_nodes, MAX_PAIRS):
+        cost, nodes = _search(adjacency, part, starts[some], goals[some])
+        plans.append(plan_of_routes(cost, nodes, expansions[some]))
+    return Plan.cat(plans)
 
 
 def _search(

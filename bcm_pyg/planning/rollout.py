@@ -19,7 +19,7 @@ from .walkers import Walkers
 MAX_STEPS = 8
 #: Steps beyond their goals that cost as much as to drop the walks.
 MAX_WASTE = 64
-#: Where a byte for every query and node is no more than this, it is kept.
+#: Where a bit for every query and node takes no more than this, it is kept.
 MAX_MAP_BYTES = 2**28
 
 
@@ -68,8 +68,7 @@ def greedy_rollout(
         walkers.end_circles(is_old, forgetful=not prefer_unvisited)
         walkers.leave()
         if 2 * len(walkers) < visited.num_rows:
-            visited.keep(walkers.row)
-            walkers.row = visited.rows()
+            walkers.row = visited.keep(walkers.row)
     return log.plan()
 
 
@@ -110,6 +109,7 @@ def _walk(
 
 
 def _visited_sets(num_rows: int, adjacency: Adjacency) -> Visited:
-    if num_rows * adjacency.num_nodes <= MAX_MAP_BYTES:
-        return VisitedMap(num_rows, adjacency.num_nodes, adjacency.device)
-    return VisitedSets(num_rows, adjacency.device)
+    num_nodes, device = adjacency.num_nodes, adjacency.device
+    if VisitedMap.num_bytes(num_rows, num_nodes) <= MAX_MAP_BYTES:
+        return VisitedMap(num_rows, num_nodes, device)
+    return VisitedSets(num_rows, device)

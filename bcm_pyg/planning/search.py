@@ -180,7 +180,7 @@ class _Searches:
         ways = self.scorer(node, self.goal[row])
         edge_cost = self.adjacency.cost[ways.edge].double()
         cost = cost_so_far[ways.row] + edge_cost
-        rest = ways.score.double() * self.cost_scale - edge_cost
+        rest = ways.score.detach().double() * self.cost_scale - edge_cost
         value = cost + self.weight * rest.clamp(min=0)
         most = torch.finfo(value.dtype).max
         value = value.nan_to_num(nan=most, posinf=most)  # last, but not lost

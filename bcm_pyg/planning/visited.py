@@ -27,8 +27,12 @@ class Visited(Protocol):
         """Puts one node into each of some sets; no row may come twice."""
         ...
 
-    def keep(self, row: Tensor) -> None:
-        """Keeps these sets, in this order, and forgets the others."""
+    def keep(self, row: Tensor) -> Tensor:
+        """Keeps these sets, in this order, and forgets the others.
+
+        Returns:
+            What stands for each of the sets from now on.
+        """
         ...
 
 
@@ -84,9 +88,14 @@ class VisitedSets:
         self._fullest += 1
         self._in_buckets(self._put, row, node)
 
-    def keep(self, row: Tensor) -> None:
-        """Keeps these sets, in this order, and forgets the others."""
+    def keep(self, row: Tensor) -> Tensor:
+        """Keeps these sets, in this order, and forgets the others.
+
+        Returns:
+            Their new numbers.
+        """
         self._table = self._table.index_select(0, row)
+        return self.rows()
 
     def _in_buckets(
         self,

@@ -3,11 +3,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+#: Maps of at most so many bytes spend a byte on what a bit would do for.
+SMALL_BYTES = 2**23
+
 
 class VisitedMap:
-    """One set of nodes per query, as a byte for every query and node.
+    """One set of nodes per query, as a bit for every query and node.
 
-    The fastest of the sets where graph and batch are small.
+    Faster than :class:`~bcm_pyg.planning.visited.VisitedSets`, but its memory
+    grows with the graph. Where that is little, it is a byte instead of a bit.
 
     Args:
         num_rows (int): Number of sets.
@@ -18,31 +22,46 @@ class VisitedMap:
     def __init__(
         self, num_rows: int, num_nodes: int, device: torch.device
     ) -> None:
-        self.num_nodes = num_nodes
-        self._seen = torch.zeros(
-            num_rows * num_nodes, dtype=torch.bool, device=device
+        self.num_rows = num_rows
+        self._packed = num_rows * num_nodes > SMALL_BYTES
+        self._width = -(-num_nodes // 8) if self._packed else num_nodes
+        self._bytes = torch.zeros(
+            num_rows * self._width, dtype=torch.uint8, device=device
         )
 
-    @property
-    def num_rows(self) -> int:
-        """Number of sets."""
-        return self._seen.numel() // self.num_nodes
+    @staticmethod
+    def num_bytes(num_rows: int, num_nodes: int) -> int:
+        """Bytes that the sets would take, above the small ones."""
+        return num_rows * -(-num_nodes // 8)
 
     def rows(self) -> Tensor:
         """What stands for each of the sets: where it begins."""
-        size = self._seen.numel()
-        return torch.arange(0, size, self.num_nodes, device=self._seen.device)
+        rows = torch.arange(self.num_rows, device=self._bytes.device)
+        return rows * self._width
 
     def contains(self, row: Tensor, node: Tensor) -> Tensor:
         """Whether each node is in the set of its row; shapes broadcast."""
-        place = row + node
-        return self._seen.index_select(0, place.view(-1)).view(place.shape)
+        place = row + (node >> 3 if self._packed else node)
+        found = self._bytes.index_select(0, place.view(-1)).view(place.shape)
+        if self._packed:
+            found = found >> (node & 7) & 1
+        return found.bool()
 
     def add(self, row: Tensor, node: Tensor) -> None:
         """Puts one node into each of some sets; no row may come twice."""
-        self._seen.index_fill_(0, row + node, True)
+        if not self._packed:
+            self._bytes.index_fill_(0, row + node, 1)
+            return
+        place = row + (node >> 3)
+        value = self._bytes.index_select(0, place)
+        value |= (1 << (node & 7)).byte()
+        self._bytes.index_copy_(0, place, value)
 
-    def keep(self, row: Tensor) -> None:
-        """Keeps these sets, in this order, and forgets the others."""
-        table = self._seen.view(-1, self.num_nodes)
-        self._seen = table.index_select(0, row // self.num_nodes).view(-1)
+    def keep(self, row: Tensor) -> Tensor:
+        """Keeps these sets; the others are left where they are.
+
+        Returns:
+            What stands for the sets that are kept, as before.
+        """
+        self.num_rows = row.numel()
+        return row

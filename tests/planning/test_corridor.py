@@ -3,7 +3,7 @@ from __future__ import annotations
 import networkx as nx
 import pytest
 import torch
-from helpers import assert_sound, random_graphs, to_nx
+from helpers import assert_same_plan, assert_sound, random_graphs, to_nx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_twins import (
@@ -25,6 +25,7 @@ from bcm_pyg.planning import (
     Lookahead,
     Readout,
     VisitedGreedy,
+    corridor,
 )
 from bcm_pyg.utils import Adjacency
 
@@ -123,6 +124,23 @@ def test_the_way_back_is_given_up(diamond: Data) -> None:
     plan = Corridor(0, VisitedGreedy())(scorer, adjacency, start, goal)
     assert plan.expansions.tolist() == [3, 0]  # the goal is one of them
     assert plan.path(0) == [0, 1, 2]
+
+
+def test_corridors_are_drawn_a_few_at_a_time(
+    grid: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adjacency = Adjacency.from_data(grid)
+    starts, goals = connected_pairs(grid)
+    starts, goals = starts[::211], goals[::211]
+    table = integer_table(grid, 50, seed=0)
+    for readout in (Corridor(), Corridor(2, VisitedGreedy())):
+        scorer = TableScores(adjacency, table)
+        whole = readout(scorer, adjacency, starts, goals)
+        assert 30 < len(whole)
+        with monkeypatch.context() as patch:
+            patch.setattr(corridor, 'MAX_PAIRS', 50)
+            plan = readout(scorer, adjacency, starts, goals)
+        assert_same_plan(plan, whole)
 
 
 def test_corridor() -> None:

@@ -230,7 +230,7 @@ def test_memory_does_not_grow_with_the_graph(
             made.append(self)
 
     monkeypatch.setattr(rollout, 'VisitedSets', Recorded)
-    monkeypatch.setattr(rollout, 'MAX_MAP_BYTES', 2 * 10_000 - 1)
+    monkeypatch.setattr(rollout, 'MAX_MAP_BYTES', 2 * 1250 - 1)
     data = path_graph(10_000)
     adjacency = Adjacency.from_data(data)
     start = torch.tensor([0, 5000])

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bcm_pyg.planning import visited as visited_module
+from bcm_pyg.planning import visited_map
 from bcm_pyg.planning.visited import BUCKET, Visited, VisitedSets, _hash
 from bcm_pyg.planning.visited_map import VisitedMap
 
@@ -109,14 +110,22 @@ def make_map(num_rows: int, num_nodes: int) -> VisitedMap:
     return VisitedMap(num_rows, num_nodes, CPU)
 
 
-@pytest.mark.parametrize('make', [make_sets, make_map])
+def make_packed(num_rows: int, num_nodes: int) -> VisitedMap:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(visited_map, 'SMALL_BYTES', 0)
+        packed = make_map(num_rows, num_nodes)
+    assert packed._bytes.numel() == VisitedMap.num_bytes(num_rows, num_nodes)
+    return packed
+
+
+@pytest.mark.parametrize('make', [make_sets, make_map, make_packed])
 @settings(deadline=None, max_examples=30)
 @given(st.data())
 def test_as_python_sets(
     make: Callable[[int, int], Visited], data: st.DataObject
 ) -> None:
     num_rows = data.draw(st.integers(1, 4))
-    stride = data.draw(st.sampled_from([1, 16, 4096]))
+    stride = data.draw(st.sampled_from([1, 7, 16, 4096]))
     nodes = [stride * node for node in range(20)]
     visited = make(num_rows, 20 * stride)
     expected: list[set[int]] = [set() for _ in range(num_rows)]
@@ -138,11 +147,14 @@ def test_as_python_sets(
     kept = data.draw(
         st.lists(st.integers(0, num_rows - 1), unique=True, min_size=1)
     )
-    visited.keep(visited.rows()[torch.tensor(kept)])
+    row = visited.keep(visited.rows()[torch.tensor(kept)])
     assert visited.num_rows == len(kept)
-    assert every_membership(visited, nodes, len(kept)) == [
-        expected[row] for row in kept
+    found = visited.contains(row[:, None], torch.tensor(nodes))
+    assert found.tolist() == [
+        [node in expected[row] for node in nodes] for row in kept
     ]
+    visited.add(row, torch.full_like(row, nodes[3]))
+    assert visited.contains(row, torch.full_like(row, nodes[3])).all()
 
 
 def test_map_of_nobody() -> None:
