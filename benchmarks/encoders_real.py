@@ -27,10 +27,12 @@ GRAPHS = ['andorra', 'melun', 'goldcoast', 'w_jinan']
 #: Name of an encoder and its arguments, by what the table calls it.
 ENCODERS: dict[str, tuple[str, dict[str, Any]]] = {
     'axis tables': ('interaction', {}),
-    'axis tables, one level': ('interaction', {'levels': 1, 'channels': 64}),
-    'axis tables, even bins': ('interaction', {'knots': 0}),
+    'axis tables, no grids': ('interaction', {'grids': ()}),
+    'axis tables, 128 even bins': (
+        'interaction',
+        {'bins': 128, 'levels': 1, 'knots': 0, 'grids': ()},
+    ),
     'grids': ('grid', {}),
-    'axis tables + grids': ('interaction+grid', {}),
     'axis tables + node table': ('interaction+node_table', {}),
     'landmarks': ('landmark', {}),
     'axis tables + landmarks': ('interaction+landmark', {}),

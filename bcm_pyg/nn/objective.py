@@ -91,17 +91,20 @@ class _Ranking(torch.autograd.Function):
         num_rows: int,
         temperature: float,
     ) -> Tensor:
-        decided = scatter_amin(target, row, 0, num_rows).isfinite()  # [S, G]
-        log_share = _log_softmin(scores / temperature, row, num_rows)
-        weight = _log_softmin(target / temperature, row, num_rows).exp_()
+        # Both softmins at once: these are small tensors, calls cost most.
+        energy = torch.cat([scores, target], 1).div_(temperature)
+        least = scatter_amin(energy, row, 0, num_rows)
+        log_softmin = _log_softmin(energy, least, row)
+        log_share, weight = log_softmin.tensor_split(2, 1)
+        decided = least.tensor_split(2, 1)[1].isfinite()  # [S, G]
         # Undecided rows have NaN weights; they must not meet the scores.
-        used = decided.index_select(0, row)
-        weight = weight.masked_fill_(~used, 0)
+        unused = decided.logical_not().index_select(0, row)
+        weight = weight.exp().masked_fill_(unused, 0)
+        share = log_share.exp().masked_fill_(unused, 0)
         count = decided.sum().clamp(min=1)
-        share = log_share.exp().masked_fill_(~used, 0)
-        ctx.save_for_backward((weight - share) / (temperature * count))
+        ctx.save_for_backward((weight - share).div_(temperature * count))
         # A weight of 0 may meet an infinite score.
-        cross = torch.where(weight > 0, weight * log_share, 0.0)
+        cross = (weight * log_share).masked_fill_(weight == 0, 0)
         return -cross.sum() / count
 
     @staticmethod
@@ -110,10 +113,8 @@ class _Ranking(torch.autograd.Function):
         return grad * gradient, None, None, None, None
 
 
-def _log_softmin(energy: Tensor, row: Tensor, num_rows: int) -> Tensor:
-    """Logarithms of the softmin of each row, :obj:`[M, G]`."""
-    least = scatter_amin(energy, row, 0, num_rows)
+def _log_softmin(energy: Tensor, least: Tensor, row: Tensor) -> Tensor:
+    """Logarithms of the softmin of each row, :obj:`[M, *]`."""
     shifted = least.index_select(0, row).sub_(energy)
-    total = energy.new_zeros(num_rows, energy.size(1))
-    total = total.index_add_(0, row, shifted.exp())
+    total = torch.zeros_like(least).index_add_(0, row, shifted.exp())
     return shifted.sub_(total.log_().index_select(0, row))

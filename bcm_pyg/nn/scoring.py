@@ -10,10 +10,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from .distances import squared_distances
 from .transition import Transition
-
-#: Edges of one source that are multiplied together.
-MAX_WIDTH = 32
 
 
 def block_scores(
@@ -44,40 +42,7 @@ def block_scores(
     # The gradient of index_select and split is much cheaper than that of [].
     to_head = head - source.index_select(0, row)
     z = transition.rest(torch.cat([to_head, to_goal.flatten(0, 1)]))
-    square = z.square().sum(-1)
-    pairs = to_goal.size(0) * to_goal.size(1)
-    z_edge, z_goal = z.split([row.numel(), pairs])
-    edge_square, goal_square = square.split([row.numel(), pairs])
-    z_goal = z_goal.view(*to_goal.shape[:2], z.size(1))  # [S, G, Z]
-    goal_square = goal_square.view(to_goal.shape[:2]).index_select(0, row)
-    product = _grouped_products(z_edge, z_goal, row)
-    return edge_square[:, None] + goal_square - 2 * product
-
-
-def _grouped_products(z_edge: Tensor, z_goal: Tensor, row: Tensor) -> Tensor:
-    """Dot products of each edge with the goals of its source, :obj:`[M, G]`.
-
-    One batched product over sources, their edges padded to equal number. A
-    source of many edges counts as several, so that a hub pads nobody else.
-    """
-    num_rows = z_goal.size(0)
-    if row.numel() == 0:
-        return z_edge.new_zeros(0, z_goal.size(1))
-    degree = torch.bincount(row, minlength=num_rows)
-    place = torch.arange(row.numel(), device=row.device)
-    place = place - (degree.cumsum(0) - degree)[row]
-    width = int(degree.max())
-    group = row
-    if width > MAX_WIDTH:
-        width = MAX_WIDTH
-        parts = degree.div(width, rounding_mode='trunc') + 1
-        owner = torch.arange(num_rows, device=row.device)
-        z_goal = z_goal[owner.repeat_interleave(parts)]
-        group = (parts.cumsum(0) - parts)[row] + place // width
-        place = place % width
-    padded = z_edge.new_zeros(z_goal.size(0), width, z_edge.size(1))
-    padded = padded.index_put((group, place), z_edge)
-    return torch.bmm(padded, z_goal.transpose(1, 2))[group, place]
+    return squared_distances(z, row, source.size(0), goal.size(0))
 
 
 def pair_scores(

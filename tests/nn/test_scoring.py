@@ -8,12 +8,8 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM
 from bcm_pyg.nn import Transition
-from bcm_pyg.nn.scoring import (
-    MAX_WIDTH,
-    block_scores,
-    pair_scores,
-    with_terminal,
-)
+from bcm_pyg.nn.distances import MAX_WIDTH
+from bcm_pyg.nn.scoring import block_scores, pair_scores, with_terminal
 from bcm_pyg.utils import Adjacency
 
 # Out-degrees of some sources; the widest product takes 32 edges.
