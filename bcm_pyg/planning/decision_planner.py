@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import torch
@@ -12,7 +12,9 @@ from bcm_pyg.graph.decision_graph import DecisionGraph
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import Adjacency, as_queries, check_int
 
-from ._forced_moves import InsidePieces, Ways, join_rows, unpack, ways_of
+from ._forced_moves import Ways, unpack, ways_of
+from ._inside_pieces import InsidePieces, join_rows
+from ._route_edges import RouteEdges
 from .plan import Plan
 
 INF = float('inf')
@@ -55,13 +57,16 @@ class DecisionPlanner:
                 'planner must turn starts and goals into a Plan (got '
                 f'{type(planner).__name__})'
             )
-        check_int('tries', tries, 1)
+        check_int('tries', tries, 1, 4)
         self.planner = planner
         self.graph = graph
         self._estimate: Any = getattr(planner, 'distance', None)
         self.tries = 4 if self._estimate is None else int(tries)
         self.adjacency = Adjacency.from_data(graph.full)
-        self._inside = InsidePieces(graph, self.adjacency)
+        self._full_edges = RouteEdges(self.adjacency)
+        self._core_edges = RouteEdges(Adjacency.from_data(graph.data))
+        self._inside = InsidePieces(graph, self._full_edges)
+        _check_graph(planner, self._core_edges.adjacency)
 
     def __call__(self, starts: Ids, goals: Ids) -> Plan:
         """Routes on the full graph, in its own nodes."""
@@ -89,7 +94,13 @@ class DecisionPlanner:
             low = plan.lower_bound + ways.cost[query, way]
             bound[query] = torch.minimum(bound[query], low)
             found = unpack(
-                self.graph, self.adjacency, plan, start[query], goal[query], way
+                self.graph,
+                self._core_edges,
+                self._full_edges,
+                plan,
+                start[query],
+                goal[query],
+                way,
             )
             best = _with_better(best, query, found)
         # Of a way that was not planned nothing is known.
@@ -123,8 +134,42 @@ class DecisionPlanner:
             estimate[there] += between.double().cpu()
         return estimate
 
+    def cache_bytes(self) -> int:
+        """Bytes kept beside the map and the two graphs.
+
+        They are the tables of the decision graph and what the inner planner
+        says of itself (:meth:`cache_bytes`, or :meth:`storage_bytes` of a
+        baseline).
+        """
+        num_bytes = self._inside.num_bytes()
+        for edges in (self._core_edges, self._full_edges):
+            num_bytes += edges.num_bytes()
+        for field in fields(self.graph):
+            table = getattr(self.graph, field.name)
+            if isinstance(table, Tensor):
+                num_bytes += table.numel() * table.element_size()
+        for name in ('cache_bytes', 'storage_bytes'):
+            if hasattr(self.planner, name):
+                return num_bytes + int(getattr(self.planner, name)())
+        return num_bytes
+
     def __repr__(self) -> str:
         return f'{type(self).__name__}({self.planner}, {self.graph})'
+
+
+def _check_graph(planner: object, core: Adjacency) -> None:
+    """Refuses a planner that is known to plan on another graph."""
+    own = getattr(planner, 'adjacency', None)
+    if isinstance(own, Adjacency) and not (
+        own.num_nodes == core.num_nodes
+        and torch.equal(own.src.cpu(), core.src)
+        and torch.equal(own.dst.cpu(), core.dst)
+    ):
+        raise BCMError(
+            f'the planner plans on another graph: it has {own.num_nodes} nodes '
+            f'and {own.num_edges} edges, the decision graph {core.num_nodes} '
+            f'and {core.num_edges}; build it for graph.data'
+        )
 
 
 def _with_better(best: Plan, query: Tensor, found: Plan) -> Plan:

@@ -7,6 +7,9 @@ from numbers import Integral, Real
 
 from bcm_pyg.errors import BCMError
 
+#: The largest that fits an int64.
+MAX_INT = 2**63 - 1
+
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Refuses what is not one of :obj:`choices`."""
@@ -15,7 +18,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def check_int(
-    name: str, value: object, least: int, most: int = 2**63 - 1
+    name: str, value: object, least: int, most: int = MAX_INT
 ) -> None:
     """Refuses what is not an integer from :obj:`least` to :obj:`most`."""
     if (
@@ -23,9 +26,10 @@ def check_int(
         or not isinstance(value, Integral)
         or not least <= int(value) <= most
     ):
-        raise BCMError(
-            f'{name} must be an int of at least {least} (got {value!r})'
-        )
+        wanted = f'from {least} to {most}'
+        if most == MAX_INT:
+            wanted = f'of at least {least}'
+        raise BCMError(f'{name} must be an int {wanted} (got {value!r})')
 
 
 def check_float(name: str, value: object, *, positive: bool = False) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from helpers import assert_sound, random_graphs
+from helpers import LargestTensor, assert_sound, random_graphs
 from hypothesis import given, settings
 from torch_geometric import seed_everything
 from torch_geometric.data import Data
@@ -12,6 +12,8 @@ from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.graph import decision_graph
 from bcm_pyg.planning import DecisionPlanner, Plan
+from bcm_pyg.planning._route_edges import cut_loops
+from bcm_pyg.utils import Adjacency
 
 
 def all_pairs(num_nodes: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -91,9 +93,117 @@ def test_bad_arguments() -> None:
         DecisionPlanner(exact, data)
     with pytest.raises(BCMError, match='planner must'):
         DecisionPlanner(3, graph)
-    with pytest.raises(BCMError, match='tries'):
-        DecisionPlanner(exact, graph, tries=0)
+    for tries in (0, 5, 1.5):
+        with pytest.raises(BCMError, match='tries must be an int from 1 to 4'):
+            DecisionPlanner(exact, graph, tries=tries)
     with pytest.raises(BCMError, match='no method distance'):
         DecisionPlanner(exact, graph).distance(0, 1)
     with pytest.raises(BCMError, match='64'):
         DecisionPlanner(exact, graph)(0, 64)
+
+
+class Wrapped:
+    """A planner that does not tell what graph it plans on."""
+
+    def __init__(self, planner: Dijkstra) -> None:
+        self.plan = planner
+
+    def __call__(self, starts: torch.Tensor, goals: torch.Tensor) -> Plan:
+        return self.plan(starts, goals)
+
+
+def test_a_planner_of_another_graph_is_refused() -> None:
+    data = weighted_grid('open', side=10)
+    graph = decision_graph(data)
+    with pytest.raises(BCMError, match='another graph: it has 100 nodes'):
+        DecisionPlanner(Dijkstra(data), graph)
+    planner = DecisionPlanner(Wrapped(Dijkstra(data)), graph)
+    with pytest.raises(BCMError, match='another graph: .* there is no edge'):
+        planner(11, 88)
+    larger = decision_graph(weighted_grid('open', side=12)).data
+
+    class Far(Wrapped):
+        def __call__(self, starts: torch.Tensor, goals: torch.Tensor) -> Plan:
+            return self.plan(starts * 0, goals * 0 + 139)
+
+    with pytest.raises(BCMError, match='another graph: .* visits node 139'):
+        DecisionPlanner(Far(Dijkstra(larger)), graph)(11, 88)
+
+
+def with_a_chain() -> Data:
+    """All edges among 0 to 3, and a chain 0 - 4 - 5 - 6 - 1, both ways.
+
+    Over the chain and 0 is the best way from 1 to 2.
+    """
+    pairs = [(i, j) for i in range(4) for j in range(i)]
+    costs = [1.0 if pair == (2, 0) else 9.0 for pair in pairs]
+    pairs += [(0, 4), (4, 5), (5, 6), (6, 1)]
+    tail, head = torch.tensor(pairs).T
+    return Data(
+        pos=torch.rand(7, 2),
+        edge_index=torch.stack(
+            [torch.cat([tail, head]), torch.cat([head, tail])]
+        ),
+        edge_cost=torch.tensor(2 * [*costs, 1, 1, 1, 1]),
+    )
+
+
+class Misled(Exact):
+    """Exact, but takes the ways that are longest for the best."""
+
+    def distance(
+        self, starts: torch.Tensor, goals: torch.Tensor
+    ) -> torch.Tensor:
+        return 100 - 20 * super().distance(starts, goals)
+
+
+def test_routes_visit_no_node_twice() -> None:
+    data = with_a_chain()
+    graph = decision_graph(data)
+    # From 4 by gate 1 to 2 leads back over 4 itself.
+    starts, goals = all_pairs(7)
+    planner = DecisionPlanner(Misled(graph.data), graph)
+    plan = planner(starts, goals)
+    assert_sound(plan, graph.full, starts.tolist(), goals.tolist())
+    for query in range(len(plan)):
+        path = plan.path(query)
+        assert len(path) == len(set(path)), path
+
+
+def test_cut_loops() -> None:
+    routes = torch.tensor(
+        [[1, 2, 3, 2, 4, -1], [1, 2, 1, 2, 1, 3], [5, 4, 3, 2, 1, 0]]
+    )
+    before = routes.clone()
+    assert cut_loops(routes).tolist() == [
+        [1, 2, 4, -1, -1, -1],
+        [1, 3, -1, -1, -1, -1],
+        [5, 4, 3, 2, 1, 0],
+    ]
+    assert torch.equal(routes, before)
+
+
+def test_queries_build_nothing_of_the_size_of_the_graph(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph = decision_graph(with_a_chain())
+    planner = DecisionPlanner(Dijkstra(graph.data), graph)
+    monkeypatch.delattr(Adjacency, 'from_data')
+    monkeypatch.delattr(Adjacency, 'to_scipy')
+    with LargestTensor() as watched:
+        plan = planner([4, 0], [6, 5])
+    assert plan.cost.tolist() == [2, 2]
+    assert watched.numel < graph.full.edge_index.size(1)
+
+
+def test_bytes_of_tables_and_inner_planner_count() -> None:
+    graph = decision_graph(weighted_grid('open', side=10))
+    inner = Dijkstra(graph.data)
+    num_bytes = DecisionPlanner(Exact(graph.data), graph).cache_bytes()
+    tables = graph.to_gate.numel() * 4 * 8  # and three more of its size
+    assert num_bytes > tables
+    planner = DecisionPlanner(inner, graph)
+    assert planner.cache_bytes() == num_bytes + inner.storage_bytes()
+    model = Planner(BCM.from_data(graph.data), graph.data)
+    planner = DecisionPlanner(model, graph)
+    assert planner.cache_bytes() == num_bytes + model.cache_bytes()
