@@ -10,6 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_int
 
 
 def finite_bounds(
@@ -74,6 +75,7 @@ class Axes:
         if bins is None:
             bins = round(2 * data.pos.size(0) ** (1 / num_axes))
             bins = min(max(bins, 16), 256)
+        check_int('bins', bins, 2)
         low, high = data.pos.min(0).values, data.pos.max(0).values
         bounds = list(zip(low.tolist(), high.tolist(), strict=True))
         return cls([bins] * num_axes, bounds)

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import Parameter
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_int
 
 #: A cell has two to the power of the axes corners.
 MAX_AXES = 8
@@ -23,6 +24,16 @@ PRIMES = (
     2165219737,
     4244935123,
 )
+
+
+def grid_sizes(name: str, sizes: Sequence[int]) -> tuple[int, ...]:
+    """Corners of grids along an axis, checked."""
+    if isinstance(sizes, str) or not isinstance(sizes, Iterable):
+        raise BCMError(f'{name} must be a sequence of ints (got {sizes!r})')
+    out = tuple(sizes)
+    for size in out:
+        check_int(name, size, 2, 2**16)
+    return tuple(int(size) for size in out)
 
 
 class FeatureGrid(torch.nn.Module):
@@ -53,20 +64,13 @@ class FeatureGrid(torch.nn.Module):
         max_rows: int,
     ) -> None:
         super().__init__()
-        self.resolutions = tuple(int(size) for size in resolutions)
+        self.resolutions = grid_sizes('resolutions', resolutions)
         if not 1 <= num_axes <= MAX_AXES:
             raise BCMError(
                 f'num_axes must lie in [1, {MAX_AXES}] (got {num_axes})'
             )
-        if (
-            not self.resolutions
-            or min(self.resolutions) < 2
-            or max(self.resolutions) > 2**16
-        ):
-            raise BCMError(
-                'resolutions must lie in [2, 65536], at least one (got '
-                f'{self.resolutions})'
-            )
+        if not self.resolutions:
+            raise BCMError('resolutions must be at least one (got ())')
         if channels < 1 or max_rows < 1:
             raise BCMError(
                 'channels and max_rows must be positive (got '

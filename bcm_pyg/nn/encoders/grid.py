@@ -7,11 +7,15 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from .axes import finite_bounds
 from .base import NodeEncoder
-from .coincident import COINCIDENT_CHANNELS, CoincidentRows
-from .feature_grid import FeatureGrid
+from .coincident import COINCIDENT_CHANNELS, CoincidentRows, seen_places
+from .feature_grid import FeatureGrid, grid_sizes
 from .rows import node_ids
 from .warp import AxisWarp
+
+#: Corners of each grid along an axis, unless said otherwise.
+RESOLUTIONS = (8, 16, 32, 64)
 
 
 class GridEncoder(NodeEncoder):
@@ -40,6 +44,10 @@ class GridEncoder(NodeEncoder):
         knots (int, optional): Knots of each axis. (default: :obj:`64`)
         coincident (int, optional): Number of nodes that get a row of their own.
             (default: :obj:`0`)
+        bounds (Sequence[Tuple[float, float]], optional): Lowest and highest
+            position of each axis, where knots are not fitted to a graph
+            (:meth:`from_data`). Positions beyond count as on them. (default:
+            :obj:`None`, that is 0 and 1)
 
     Shapes:
         - **output:** :math:`(|\mathcal{V}|, A + L C)`, and 8 more where nodes
@@ -51,18 +59,20 @@ class GridEncoder(NodeEncoder):
     def __init__(
         self,
         num_axes: int,
-        resolutions: Sequence[int] = (8, 16, 32, 64),
+        resolutions: Sequence[int] = RESOLUTIONS,
         channels: int = 8,
         max_rows: int = 4096,
         knots: int = 64,
         coincident: int = 0,
+        bounds: Sequence[Sequence[float]] | None = None,
     ) -> None:
         super().__init__()
         self.num_axes = num_axes
         self.channels = channels
         self.max_rows = max_rows
         self.grid = FeatureGrid(num_axes, resolutions, channels, max_rows)
-        self.warp = AxisWarp(num_axes, knots)
+        self.bounds = None if bounds is None else finite_bounds(bounds)
+        self.warp = AxisWarp(num_axes, knots, self.bounds)
         self.out_channels = num_axes + self.grid.out_channels
         self.coincident = None
         if coincident:
@@ -71,12 +81,26 @@ class GridEncoder(NodeEncoder):
         self.reset_parameters()
 
     @classmethod
-    def from_data(cls, data: Data, knots: int = 64, **kwargs: Any) -> Self:
+    def from_data(
+        cls,
+        data: Data,
+        knots: int = 64,
+        resolutions: Sequence[int] = RESOLUTIONS,
+        **kwargs: Any,
+    ) -> Self:
         """With knots for the nodes of the graph."""
         warp = AxisWarp.from_positions(data.pos, knots)
-        rows = CoincidentRows.from_places(data.pos)
-        num_rows = 0 if rows is None else rows.nodes.numel()
-        out = cls(data.pos.size(1), knots=knots, coincident=num_rows, **kwargs)
+        num_axes = data.pos.size(1)
+        finest = max(grid_sizes('resolutions', resolutions), default=2)
+        places = seen_places(warp(data.pos), [finest] * num_axes)
+        rows = CoincidentRows.from_places(places)
+        out = cls(
+            num_axes,
+            resolutions,
+            knots=knots,
+            coincident=0 if rows is None else rows.nodes.numel(),
+            **kwargs,
+        )
         out.warp = warp
         out.coincident = rows
         return out
@@ -98,7 +122,7 @@ class GridEncoder(NodeEncoder):
     def config(self) -> dict[str, Any]:
         """The constructor arguments."""
         rows = self.coincident
-        return {
+        config: dict[str, Any] = {
             'num_axes': self.num_axes,
             'resolutions': list(self.grid.resolutions),
             'channels': self.channels,
@@ -106,6 +130,9 @@ class GridEncoder(NodeEncoder):
             'knots': self.warp.knots.size(1),
             'coincident': 0 if rows is None else rows.nodes.numel(),
         }
+        if self.bounds is not None:
+            config['bounds'] = [list(bound) for bound in self.bounds]
+        return config
 
     def __repr__(self) -> str:
         return (

@@ -9,18 +9,19 @@ from torch.nn import Parameter
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import check_choice
+from bcm_pyg.utils import check_choice, check_int
 
 from .axes import Axes
 from .axis_table import INITS, draw_table, look_up
 from .base import NodeEncoder
-from .coincident import COINCIDENT_CHANNELS, CoincidentRows
-from .feature_grid import FeatureGrid
+from .coincident import COINCIDENT_CHANNELS, CoincidentRows, seen_places
+from .feature_grid import FeatureGrid, grid_sizes
 from .resolution import (
     COARSENING,
     GRID_CHANNELS,
     GRID_ROWS,
     KNOTS,
+    MAX_LEVELS,
     default_bins,
     default_grids,
     default_levels,
@@ -97,10 +98,10 @@ class InteractionEncoder(NodeEncoder):
     ) -> None:
         super().__init__()
         check_choice('init', init, INITS)
-        if channels < 1:
-            raise BCMError(f'channels must be positive (got {channels})')
-        if not 1 <= levels <= 16:
-            raise BCMError(f'levels must lie in [1, 16] (got {levels})')
+        check_int('channels', channels, 1)
+        check_int('levels', levels, 1, MAX_LEVELS)
+        check_int('knots', knots, 0)
+        grids = grid_sizes('grids', grids)
         self.axes = Axes(axis_sizes, bounds)
         if bounds is None and (levels > 1 or knots > 0 or grids):
             raise BCMError(
@@ -120,7 +121,9 @@ class InteractionEncoder(NodeEncoder):
             for axes in self.levels
             for size in axes.sizes
         )
-        self.warp = AxisWarp(num_axes, knots) if knots else None
+        self.warp = None
+        if knots:
+            self.warp = AxisWarp(num_axes, knots, self.axes.bounds)
         self.grid = None
         if grids:
             self.grid = FeatureGrid(num_axes, grids, GRID_CHANNELS, GRID_ROWS)
@@ -162,22 +165,27 @@ class InteractionEncoder(NodeEncoder):
         if bins is None and data.get('coord') is not None:
             _refuse(levels=levels, knots=knots, grids=grids)
             axes, warp, places = Axes.from_data(data), None, data.coord
+            levels, knots, grids = 1, 0, ()
         else:
-            places = data.pos
-            bins = default_bins(*places.shape) if bins is None else bins
-            levels = default_levels(bins) if levels is None else levels
-            grids = default_grids(*places.shape) if grids is None else grids
-            knots = KNOTS if knots is None else knots
+            pos = data.pos
+            bins = default_bins(*pos.shape) if bins is None else bins
             axes = Axes.from_data(data, bins)
-            warp = AxisWarp.from_positions(places, knots) if knots else None
+            levels = default_levels(bins) if levels is None else levels
+            check_int('levels', levels, 1, MAX_LEVELS)
             kwargs.setdefault('channels', max(16, 64 // levels))
+            grids = default_grids(*pos.shape) if grids is None else grids
+            knots = KNOTS if knots is None else knots
+            check_int('knots', knots, 0)
+            warp = AxisWarp.from_positions(pos, knots) if knots else None
+            place = axes.place(data) if warp is None else warp(pos)
+            places = seen_places(place, axes.sizes)
         rows = CoincidentRows.from_places(places)
         out = cls(
             axes.sizes,
             bounds=axes.bounds,
-            levels=levels or 1,
-            knots=knots or 0,
-            grids=grids or (),
+            levels=levels,
+            knots=knots,
+            grids=grids,
             coincident=0 if rows is None else rows.nodes.numel(),
             **kwargs,
         )

@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 
 from .axes import Axes
 from .base import NodeEncoder
-from .coincident import CoincidentCodes
+from .coincident import CoincidentCodes, seen_places
 from .rows import node_ids
 
 
@@ -60,7 +60,10 @@ class KHotEncoder(NodeEncoder):
     ) -> Self:
         """One code per integer coordinate, or :obj:`bins` per real axis."""
         axes = Axes.from_data(data, bins)
-        places = data.pos if axes.bounds is not None else data.coord
+        if axes.bounds is None:
+            places = data.coord
+        else:
+            places = seen_places(axes.place(data), axes.sizes)
         codes = CoincidentCodes.from_places(places)
         if codes is not None:
             kwargs['coincident'] = (codes.nodes.numel(), codes.num_codes)

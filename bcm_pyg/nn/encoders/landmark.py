@@ -9,7 +9,7 @@ from torch.nn import Linear, Parameter
 from torch.nn.functional import silu
 from torch_geometric.data import Data
 
-from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_int
 
 from .base import NodeEncoder
 from .landmark_distances import find_landmarks
@@ -49,7 +49,8 @@ class LandmarkEncoder(NodeEncoder):
             :obj:`32`)
 
     Shapes:
-        - **output:** :math:`(|\mathcal{V}|, 2 L + C)`
+        - **output:** :math:`(|\mathcal{V}|, 2 L + C)`, or
+          :math:`(|\mathcal{V}|, L + C)` where one distance serves both ways
     """
 
     per_node = True
@@ -64,11 +65,9 @@ class LandmarkEncoder(NodeEncoder):
         channels: int = 32,
     ) -> None:
         super().__init__()
-        if min(num_nodes, num_landmarks) < 1 or channels < 0:
-            raise BCMError(
-                'num_nodes and num_landmarks must be positive, channels not '
-                f'negative (got {num_nodes}, {num_landmarks} and {channels})'
-            )
+        check_int('num_nodes', num_nodes, 1)
+        check_int('num_landmarks', num_landmarks, 1)
+        check_int('channels', channels, 0)
         self.num_nodes = num_nodes
         self.num_landmarks = num_landmarks
         self.both_ways = both_ways
@@ -92,10 +91,7 @@ class LandmarkEncoder(NodeEncoder):
                 :obj:`8`)
             **kwargs (optional): Further constructor arguments.
         """
-        if num_landmarks < 1:
-            raise BCMError(
-                f'num_landmarks must be positive (got {num_landmarks})'
-            )
+        check_int('num_landmarks', num_landmarks, 1)
         nodes, outward, inward = find_landmarks(data, num_landmarks)
         both_ways = not np.allclose(outward, inward, rtol=1e-6, atol=0)
         columns = [outward, inward] if both_ways else [outward]
@@ -114,7 +110,7 @@ class LandmarkEncoder(NodeEncoder):
             self.lin.reset_parameters()
 
     def forward(self, data: Data) -> Tensor:
-        """Node embeddings :obj:`[N, 2 L + C]`."""
+        """Node embeddings :obj:`[N, d_o]`."""
         distance = self.distances[node_ids(data, self.num_nodes)]
         distance = torch.where(distance < 0, self.no_way, distance)
         if self.lin is None:

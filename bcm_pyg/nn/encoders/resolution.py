@@ -10,6 +10,9 @@ from __future__ import annotations
 #: How many times fewer bins a level has than the one before.
 COARSENING = 4
 
+#: More levels than any table can be cut into.
+MAX_LEVELS = 16
+
 #: Knots of a real axis.
 KNOTS = 64
 

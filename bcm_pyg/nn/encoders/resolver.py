@@ -62,8 +62,8 @@ def encoder_class(name: str) -> type[NodeEncoder]:
     """The encoder class of a name."""
     if not isinstance(name, str) or name not in _ENCODERS:
         raise BCMError(
-            f'unknown encoder {name!r}: known are {tuple(_ENCODERS)}; register '
-            'your own with bcm_pyg.nn.register_encoder'
+            f'unknown encoder {name!r:.80}: known are {tuple(_ENCODERS)}; '
+            'register your own with bcm_pyg.nn.register_encoder'
         )
     return _ENCODERS[name]
 

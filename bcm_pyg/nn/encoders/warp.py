@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from bcm_pyg.errors import BCMError
+
+from .axes import finite_bounds
 
 #: Share of the bins that follows the nodes; the rest follows the map.
 DENSITY_SHARE = 0.5
@@ -24,19 +28,32 @@ class AxisWarp(torch.nn.Module):
     Args:
         num_axes (int): Number of axes.
         num_knots (int): Knots on each axis, at least 2.
+        bounds (Sequence[Tuple[float, float]], optional): Where the knots of
+            each axis begin and end, evenly spaced. (default: :obj:`None`, that
+            is 0 and 1)
     """
 
     knots: Tensor
 
-    def __init__(self, num_axes: int, num_knots: int) -> None:
+    def __init__(
+        self,
+        num_axes: int,
+        num_knots: int,
+        bounds: Sequence[Sequence[float]] | None = None,
+    ) -> None:
         super().__init__()
         if num_axes < 1 or num_knots < 2:
             raise BCMError(
                 'a warp needs at least one axis and two knots on it (got '
                 f'{num_axes} and {num_knots})'
             )
-        even = torch.linspace(0, 1, num_knots).repeat(num_axes, 1)
-        self.register_buffer('knots', even)  # [A, K]
+        if bounds is None:
+            bounds = [(0.0, 1.0)] * num_axes
+        if len(bounds) != num_axes:
+            raise BCMError(f'got {num_axes} axes but bounds of {len(bounds)}')
+        low, high = torch.tensor(finite_bounds(bounds)).T[..., None]
+        even = torch.linspace(0, 1, num_knots)
+        self.register_buffer('knots', torch.lerp(low, high, even))  # [A, K]
 
     @classmethod
     def from_positions(cls, pos: Tensor, num_knots: int) -> AxisWarp:

@@ -172,5 +172,5 @@ def test_config_rebuilds() -> None:
 def test_interaction_errors() -> None:
     with pytest.raises(BCMError, match=r"smooth.*\(got 'zero'\)"):
         InteractionEncoder([4, 4], init='zero')
-    with pytest.raises(BCMError, match=r'channels must be positive \(got 0\)'):
+    with pytest.raises(BCMError, match=r'channels must be .* 1 \(got 0\)'):
         InteractionEncoder([4, 4], channels=0)

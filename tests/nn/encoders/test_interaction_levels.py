@@ -133,10 +133,41 @@ def test_integer_codes_are_as_in_the_paper(grid: Data) -> None:
         InteractionEncoder.from_data(grid, grids=[8])
     with pytest.raises(BCMError, match='give bounds too'):
         InteractionEncoder([4, 4], levels=2)
-    with pytest.raises(BCMError, match=r'levels must lie in \[1, 16\]'):
+    with pytest.raises(BCMError, match='levels must be an int from 1 to 16'):
         InteractionEncoder([4, 4], bounds=[(0, 1), (0, 1)], levels=0)
     real = InteractionEncoder.from_data(grid, bins=64)
     assert real.levels[1].sizes == (16, 16)
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        ({'levels': 0}, r'levels must be an int from 1 to 16 \(got 0\)'),
+        ({'levels': 2.5}, 'levels must be an int'),
+        ({'grids': 8}, r'grids must be a sequence of ints \(got 8\)'),
+        ({'grids': [2.5]}, 'grids must be an int from 2 to 65536'),
+        ({'bins': 'a'}, 'bins must be an int of at least 2'),
+        ({'bins': 2.5}, 'bins must be an int of at least 2'),
+        ({'bins': 1}, 'bins must be an int of at least 2'),
+        ({'knots': -3}, 'knots must be an int'),
+        ({'channels': 2.5}, 'channels must be an int'),
+    ],
+)
+def test_bad_resolutions(arguments: dict, message: str) -> None:
+    data = planning_graph(random_graph(20, 60, seed=1))
+    with pytest.raises(BCMError, match=message):
+        InteractionEncoder.from_data(data, **arguments)
+
+
+def test_knots_start_between_the_bounds() -> None:
+    bounds = [(-500.0, 500.0), (-500.0, 500.0)]
+    torch.manual_seed(0)
+    data = Data(pos=torch.rand(50, 2) * 1000 - 500)
+    torch.manual_seed(0)
+    encoder = InteractionEncoder([32, 32], bounds=bounds, knots=8)
+    torch.manual_seed(0)
+    plain = InteractionEncoder([32, 32], bounds=bounds)
+    torch.testing.assert_close(encoder(data), plain(data), rtol=1e-3, atol=1e-3)
 
 
 # Nodes at one place ---------------------------------------------------------
@@ -225,3 +256,18 @@ def test_the_default_map_of_a_road_network(
     model.save(tmp_path)
     other = BCM.load(tmp_path, andorra)
     assert torch.equal(other.encode(andorra), model.encode(andorra))
+
+
+@pytest.mark.parametrize('name', ['interaction', 'k_hot', 'grid'])
+def test_nodes_a_millimetre_apart_differ(name: str) -> None:
+    torch.manual_seed(0)
+    data = random_graph(200, 800, seed=0)
+    data.pos = (torch.rand(200, 2, dtype=torch.float64) - 0.5) * 1e5
+    data.pos[:4] = torch.tensor([[10, 10], [10, 10], [-5e4, -5e4], [5e4, 5e4]])
+    data.pos[1] += 1e-3
+    data = planning_graph(data)
+    assert not torch.equal(data.pos[0], data.pos[1])
+    out = BCM.from_data(data, name).encode(data).detach()
+    out = out.to_dense() if out.is_sparse else out
+    assert out.unique(dim=0).size(0) == 200
+    assert float((out[0] - out[1]).abs().max()) > 1e-3

@@ -89,15 +89,22 @@ def test_reset_parameters_keeps_the_distances(diamond: Data) -> None:
 
 
 @pytest.mark.parametrize(
-    'arguments', [(0, 3), (4, 0), (4, 3, True, -1)], ids=str
+    ('arguments', 'name'),
+    [
+        ((0, 3), 'num_nodes'),
+        ((4, 0), 'num_landmarks'),
+        ((4, 2.5), 'num_landmarks'),
+        ((4, 3, True, -1), 'channels'),
+    ],
 )
-def test_landmark_errors(arguments: tuple) -> None:
-    with pytest.raises(BCMError, match='must be positive, channels not'):
+def test_landmark_errors(arguments: tuple, name: str) -> None:
+    with pytest.raises(BCMError, match=f'{name} must be an int'):
         LandmarkEncoder(*arguments)
 
 
 def test_landmark_refuses_another_graph(grid: Data, diamond: Data) -> None:
-    with pytest.raises(BCMError, match='num_landmarks must be positive'):
-        LandmarkEncoder.from_data(diamond, num_landmarks=0)
+    for number in (0, 2.5, '3'):
+        with pytest.raises(BCMError, match='num_landmarks must be an int'):
+            LandmarkEncoder.from_data(diamond, num_landmarks=number)
     with pytest.raises(BCMError, match='built for 5 nodes .got a graph of 100'):
         LandmarkEncoder.from_data(diamond)(grid)

@@ -91,3 +91,12 @@ def test_warp_refuses_raw_positions() -> None:
         warp(torch.rand(3, 2).double())
     with pytest.raises(BCMError, match=r'\[N, 2\]'):
         warp(torch.rand(3, 1))
+
+
+def test_bounds_of_even_knots() -> None:
+    warp = AxisWarp(2, 3, [(-4.0, 4.0), (1.0, 2.0)])
+    assert warp.knots.tolist() == [[-4.0, 0.0, 4.0], [1.0, 1.5, 2.0]]
+    with pytest.raises(BCMError, match='got 2 axes but bounds of 1'):
+        AxisWarp(2, 3, [(0, 1)])
+    with pytest.raises(BCMError, match='finite and ascending'):
+        AxisWarp(1, 3, [(1, 0)])
