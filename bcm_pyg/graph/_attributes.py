@@ -13,6 +13,9 @@ Attributes = Mapping[Any, Any]
 #: What to call the node or edge at a place, in an error message.
 Describe = Callable[[int], str]
 
+#: What Python, NumPy and PyTorch raise of values that are no numbers.
+NOT_A_NUMBER = (TypeError, ValueError, OverflowError, RuntimeError)
+
 
 def attribute_names(items: Iterable[Attributes]) -> dict[str, list[str]]:
     """All names, under their spelling in lower case."""
@@ -52,7 +55,7 @@ def as_numbers(
         out = np.array(values, dtype=np.float64)  # parses strings too
         if out.shape != (len(values),):
             raise ValueError
-    except (TypeError, ValueError, OverflowError):
+    except NOT_A_NUMBER:
         out = np.array([_number(value) for value in values])
     bad = ~np.isfinite(out)
     if bad.any():
@@ -78,7 +81,7 @@ def vector_column(
         table = np.array(values, dtype=np.float64).reshape(len(values), -1)
         if table.size and np.isfinite(table).all():
             return table
-    except (TypeError, ValueError, OverflowError):
+    except NOT_A_NUMBER:
         pass
     rows: list[np.ndarray] = []  # something is wrong: what comes first?
     for place, value in enumerate(values):
@@ -86,7 +89,7 @@ def vector_column(
             raise BCMError(f'{describe(place)} has no {name!r}')
         try:
             row = np.asarray(value, dtype=np.float64).reshape(-1)
-        except (TypeError, ValueError, OverflowError):
+        except NOT_A_NUMBER:
             row = np.full(1, np.nan)
         if row.size == 0 or not np.isfinite(row).all():
             raise BCMError(
@@ -106,5 +109,5 @@ def _number(value: object) -> float:
     """A number, or nan for what is none."""
     try:
         return float(value) if np.ndim(value) == 0 else np.nan  # type: ignore
-    except (TypeError, ValueError, OverflowError):
+    except NOT_A_NUMBER:
         return np.nan

@@ -72,10 +72,14 @@ def position(name: str, value: object) -> Tensor:
 def num_nodes(data: Data, expected: int) -> None:
     """An explicit num_nodes must agree with the coordinates."""
     stated = data.get('num_nodes')
-    if stated is not None and int(stated) != expected:
-        raise BCMError(
-            f'pos has {expected} rows but num_nodes is {int(stated)}'
-        )
+    if stated is None:
+        return
+    try:
+        agrees = bool(stated == expected)
+    except (TypeError, ValueError, RuntimeError):
+        agrees = False  # what has no one truth value is no number
+    if not agrees:
+        raise BCMError(f'pos has {expected} rows but num_nodes is {stated!r}')
 
 
 def edge_index(data: Data, num_nodes: int, device: torch.device) -> Tensor:
@@ -169,8 +173,15 @@ def _plain_tensor(name: str, value: object) -> Tensor:
         )
     if value.layout != torch.strided:
         raise BCMError(f'{name} must be a dense tensor (got {value.layout})')
+    if value.is_meta:
+        raise BCMError(
+            f'{name} must have data (got a tensor on {value.device})'
+        )
     if value.is_complex():
         raise BCMError(f'{name} must be real (got {value.dtype})')
+    is_eight_bit = value.is_floating_point() and value.element_size() == 1
+    if is_eight_bit or value.is_quantized:
+        raise BCMError(f'{name} must hold plain numbers (got {value.dtype})')
     return value.detach()
 
 

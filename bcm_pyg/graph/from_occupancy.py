@@ -116,8 +116,13 @@ def set_of_cells(choices: list[tuple[slice, slice]]) -> list[Slices]:
 
 
 def _mask(occupied: np.ndarray | Tensor) -> np.ndarray:
-    if isinstance(occupied, Tensor):
-        occupied = occupied.detach().cpu().numpy()
+    if isinstance(occupied, Tensor) and occupied.dtype == torch.bool:
+        if occupied.layout != torch.strided or occupied.is_meta:
+            raise BCMError(
+                f'occupied must be dense and have data (got {occupied.layout} '
+                f'on {occupied.device})'
+            )
+        occupied = occupied.cpu().numpy()
     if not isinstance(occupied, np.ndarray) or occupied.dtype != np.bool_:
         raise BCMError(
             'occupied must be a boolean array, True where blocked (got '

@@ -66,14 +66,15 @@ def planning_graph(
     keep = _cheapest_edges(edge_index, edge_cost, num_nodes)
     check.has_edges(keep)
 
-    out = Data(num_nodes=num_nodes)
-    reserved = {'edge_index', 'num_nodes', 'pos', 'coord', 'edge_cost'}
+    # PyG takes the number of edges from the first attribute that may tell it.
+    out = Data(edge_index=edge_index[:, keep].contiguous(), num_nodes=num_nodes)
+    reserved = {'num_nodes', 'num_edges', 'edge_index', 'edge_cost'}
+    reserved |= {'pos', 'coord'}
     if cost is None:
         reserved.add(name)  # it lives on as edge_cost
     for key in data.keys():
         if key not in reserved:
             out[key] = _carried(data, key, num_nodes, edge_index.size(1), keep)
-    out.edge_index = edge_index[:, keep].contiguous()
     out.edge_cost = edge_cost[keep]
     out.pos = position
     if coord is not None:

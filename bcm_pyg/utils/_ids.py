@@ -20,6 +20,8 @@ def as_ids(ids: Ids, num_nodes: int, name: str = 'ids') -> Tensor:
     try:
         if isinstance(ids, Tensor):
             out = ids.detach()
+            if out.layout != torch.strided or out.is_meta:
+                raise TypeError(f'got layout {out.layout} on {out.device}')
         else:
             array = np.asarray(ids)
             if array.size == 0 and array.dtype == np.float64:
