@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,6 +127,24 @@ def degrees(nodes: Nodes, partly: bool = False) -> np.ndarray | None:
 
     If they may be there :obj:`partly`, a node without is an error.
     """
+    for axes in _degree_axes(nodes, partly):
+        return axes_at(nodes, axes)
+    return None
+
+
+def known_degrees(nodes: Nodes) -> np.ndarray | None:
+    """The same where they are no more than kept: bad ones are unknown."""
+    for axes in _degree_axes(nodes):
+        try:
+            return axes_at(nodes, axes)
+        except BCMError:
+            continue
+    return None
+
+
+def _degree_axes(
+    nodes: Nodes, partly: bool = False
+) -> Iterator[tuple[str, ...]]:
     names = attribute_names(nodes.attributes)
     for wanted in DEGREE_NAMES:
         for axes in spellings(names, wanted):
@@ -135,8 +153,7 @@ def degrees(nodes: Nodes, partly: bool = False) -> np.ndarray | None:
                 for name in axes
                 for node in nodes.attributes
             ):
-                return axes_at(nodes, axes)
-    return None
+                yield axes
 
 
 def vector_at(nodes: Nodes, name: str) -> np.ndarray:

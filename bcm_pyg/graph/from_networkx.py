@@ -86,9 +86,9 @@ def build(
         raw.lonlat = torch.from_numpy(lonlat)
     if cost is None:
         cost = source.cost_name(edges)
-    if cost == 'length' and not any('length' in e for e in edges.attributes):
-        return with_origin(raw, 'length')
     if isinstance(cost, str):
+        if cost == 'length' and not any(cost in e for e in edges.attributes):
+            return with_origin(raw, cost)
         values = [item.get(cost) for item in edges.attributes]
         name = cost
     elif callable(cost):
@@ -116,15 +116,14 @@ def _places(
     nodes: source.Nodes, pos: Position | None, project: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Coordinates to plan with; longitudes and latitudes where known."""
-    known = source.degrees(nodes)
     if pos is not None:
         chosen = _position(nodes, pos)
         are_degrees = project or _names_degrees(pos)
-    elif project and known is not None:
+    elif project and (known := source.degrees(nodes)) is not None:
         chosen, are_degrees = known, True
     elif (flat := source.planar(nodes)) is not None:
         chosen, are_degrees = flat, project
-    elif known is not None:
+    elif (known := source.degrees(nodes)) is not None:
         chosen, are_degrees = known, True
     else:
         source.degrees(nodes, partly=True)  # says which node has none
@@ -135,7 +134,7 @@ def _places(
             'called by their places'
         )
     if not are_degrees:
-        return chosen, known
+        return chosen, source.known_degrees(nodes)
     if project:
         return local_metres(chosen), chosen
     warn_of_degrees(3)

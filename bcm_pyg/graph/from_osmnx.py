@@ -47,7 +47,7 @@ def from_osmnx(
     if isinstance(cost, str):
         _check_cost(edges, cost)
     xy = source.axes_at(nodes, ('x', 'y'))
-    lonlat = source.degrees(nodes)
+    lonlat = source.known_degrees(nodes)
     if are_degrees(graph.graph.get('crs'), xy):
         lonlat = xy
         if project:
@@ -68,21 +68,29 @@ def are_degrees(crs: Any, xy: np.ndarray) -> bool:
     Args:
         crs (Any): The coordinate reference system as OSMnx keeps it: a name, a
             definition as text, a pyproj object; or nothing.
-        xy (numpy.ndarray): The coordinates, asked if nothing is known.
+        xy (numpy.ndarray): The coordinates. They decide where the system does
+            not tell, as codes of EPSG, whose numbers mean nothing; and what
+            lies outside the range of degrees is none.
     """
     is_geographic = getattr(crs, 'is_geographic', None)
-    if isinstance(is_geographic, bool):
-        return is_geographic
-    if crs is None:
+    if not isinstance(is_geographic, bool):
+        is_geographic = _is_geographic(str(crs).lower())
+    if is_geographic is None:
         return bool((np.abs(xy) <= (180, 90)).all())
-    text = str(crs).lower()
-    if text.startswith(('projc', 'boundcrs')):  # these name a base in degrees
+    return is_geographic and bool((np.abs(xy) <= (360, 90)).all())
+
+
+def _is_geographic(text: str) -> bool | None:
+    """What the text of a coordinate reference system says, if it does."""
+    # A projected system names its base in degrees too.
+    if re.search('projc|projectedcrs|boundcrs|engcrs|local_cs', text):
         return False
-    return (
-        re.fullmatch(r'epsg:4\d{3}', text) is not None
-        or text.startswith('geogc')
-        or any(name in text for name in ('4326', 'crs84', 'longlat'))
-    )
+    named = re.search(r'\bproj[\'"]?\s*[=:]\s*[\'"]?(\w+)', text)
+    if named is not None:
+        return named[1] in ('longlat', 'latlong', 'lonlat', 'latlon')
+    if re.search('geogc|geographiccrs|crs84|4326', text):
+        return True
+    return None
 
 
 def _check_cost(edges: source.Edges, cost: str) -> None:

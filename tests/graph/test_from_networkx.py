@@ -225,6 +225,8 @@ def test_bad_costs(value, message):
 def test_cost_of_a_wrong_type():
     with pytest.raises(BCMError, match='name of an edge attribute or a func'):
         from_networkx(ring(), 3)
+    with pytest.raises(BCMError, match='name of an edge attribute or a func'):
+        from_networkx(ring(), np.ones(3))
 
 
 # Positions -------------------------------------------------------------------
@@ -276,6 +278,28 @@ def test_planar_coordinates_come_before_degrees():
     projected = from_networkx(graph, project=True)
     assert projected.pos.tolist() == [[0, 0]] * 3
     assert projected.lonlat.tolist() == [[5, 6]] * 3
+
+
+@pytest.mark.parametrize(
+    'bad',
+    [
+        {'lon': float('nan'), 'lat': 1.0},
+        {'lon': '', 'lat': ''},
+        {'long': 'a long description', 'lat': 'x'},
+    ],
+)
+def test_bad_degrees_do_not_matter_beside_positions(bad):
+    graph = ring()
+    for node in graph:
+        graph.nodes[node].update(bad)
+    want = from_networkx(ring())
+    assert_same_data(from_networkx(graph), want)
+    assert_same_data(from_networkx(graph, pos=('x', 'y')), want)
+    with pytest.raises(BCMError, match="'a': 'lon.*must be a finite number"):
+        from_networkx(graph, project=True)
+    for node in graph:
+        graph.nodes[node].update(longitude=5.0, latitude=6.0)
+    assert from_networkx(graph).lonlat.tolist() == [[5, 6]] * 3
 
 
 def test_plain_coordinates_can_be_projected():

@@ -85,6 +85,14 @@ class CRS:
         '+proj=longlat +datum=WGS84 +no_defs',
         'GEOGCRS["WGS 84",DATUM["World Geodetic System 1984"]]',
         {'init': 'epsg:4326'},
+        {'init': 'epsg:4258'},
+        {'proj': 'longlat', 'datum': 'WGS84'},
+        'epsg:7844',
+        'epsg:6668',
+        'epsg:4258',
+        4258,
+        'urn:ogc:def:crs:EPSG::4258',
+        '{"type": "GeographicCRS", "name": "ETRS89"}',
         CRS(True),
     ],
 )
@@ -104,7 +112,13 @@ def test_systems_in_degrees(crs):
         'epsg:3857',
         '+proj=utm +zone=31 +datum=WGS84',
         'PROJCRS["UTM 31",BASEGEOGCRS["WGS 84",ID["EPSG",4326]]]',
+        'epsg:4647',
+        'EPSG:4839',
+        'epsg:4326',  # as it was written, but these are no degrees
+        {'proj': 'utm', 'zone': 31},
+        '{"type": "ProjectedCRS", "base_crs": {"type": "GeographicCRS"}}',
         CRS(False),
+        CRS(True),
     ],
 )
 @pytest.mark.parametrize('project', [False, True])
@@ -245,3 +259,14 @@ def test_real_network(data_dir, tmp_path, andorra):
     torch.testing.assert_close(
         data.pos.double(), andorra.pos - middle, rtol=1e-4, atol=0.2
     )
+
+
+@pytest.mark.parametrize('bad', [float('nan'), '', 'east', None])
+def test_bad_degrees_of_a_projected_network(bad):
+    graph = streets()
+    graph.graph['crs'] = 'epsg:32631'
+    for _, values in graph.nodes(data=True):
+        values.update(x=values['x'] * 1e5, lon=1.5, lat=42.5)
+    graph.nodes[OSMID[1]]['lon'] = bad
+    data = from_osmnx(graph)
+    assert 'lonlat' not in data
