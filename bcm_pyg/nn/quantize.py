@@ -6,7 +6,9 @@ rounded; buffers, such as the cost scale, are kept to the bit.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -24,6 +26,10 @@ GROUP = 128
 LEAST_INT8 = 2**14
 
 _SCALE = '.scale'
+_FORMS = {
+    'int8': (torch.int8,),
+    'half': (torch.float16, torch.float32),
+}
 
 
 def compress(
@@ -44,20 +50,82 @@ def compress(
     """
     out: dict[str, Tensor] = {}
     for key, value in state.items():
-        if (
-            dtype == 'float32'
-            or key not in parameters
-            or value.dtype != torch.float32
-            or value.numel() == 0
-        ):
-            out[key] = value
-        elif (
-            dtype == 'int8' and value.dim() > 1 and value.numel() >= LEAST_INT8
-        ):
+        form = _form(key, value, parameters, dtype)
+        if form == 'int8':
             out[key], out[key + _SCALE] = quantize(value)
         else:
-            out[key] = _half(value)
+            out[key] = value if form == 'kept' else _half(value)
     return out
+
+
+def _form(
+    key: str, like: Tensor, parameters: Collection[str], dtype: str
+) -> str:
+    if (
+        dtype == 'float32'
+        or key not in parameters
+        or like.dtype != torch.float32
+        or like.numel() == 0
+    ):
+        return 'kept'
+    if dtype == 'int8' and like.dim() > 1 and like.numel() >= LEAST_INT8:
+        return 'int8'
+    return 'half'
+
+
+class Stored(Protocol):
+    """What can be known of a tensor before it is read."""
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of its numbers."""
+
+    @property
+    def shape(self) -> Sequence[int]:
+        """As ever."""
+
+
+def check_stored(
+    stored: Mapping[str, Stored],
+    wanted: Mapping[str, Tensor],
+    parameters: Collection[str],
+    dtype: str,
+) -> None:
+    """Refuses what :func:`compress` does not write, by names, dtypes, shapes.
+
+    Args:
+        stored (Mapping[str, Stored]): What was written.
+        wanted (Mapping[str, torch.Tensor]): Tensors of the right names, dtypes
+            and shapes; numbers are not needed.
+        parameters (Collection[str]): Names of those that may be rounded.
+        dtype (str): What it was written in.
+    """
+    known = set(wanted)
+    for key, like in wanted.items():
+        value = stored.get(key)
+        if value is None:
+            raise BCMError(f'there is no tensor {key}')
+        form = _form(key, like, parameters, dtype)
+        dtypes = _FORMS.get(form, (like.dtype,))
+        shape = tuple(like.shape)
+        if value.dtype not in dtypes or tuple(value.shape) != shape:
+            raise BCMError(
+                f'{key} is {value.dtype} of shape {tuple(value.shape)}, not '
+                f'{" or ".join(map(str, dtypes))} of shape {shape}'
+            )
+        if form == 'int8':
+            known.add(key + _SCALE)
+            scale = stored.get(key + _SCALE)
+            shape = (shape[0], -(-math.prod(shape[1:]) // GROUP))
+            if (
+                scale is None
+                or scale.dtype != torch.bfloat16
+                or tuple(scale.shape) != shape
+            ):
+                raise BCMError(f'{key} has no bfloat16 scales of shape {shape}')
+    for key in stored:
+        if key not in known:
+            raise BCMError(f'there is an unknown tensor {key!r:.80}')
 
 
 def expand(
@@ -68,38 +136,27 @@ def expand(
 ) -> dict[str, Tensor]:
     """The state that :func:`compress` was given, rounded.
 
-    Args:
-        stored (Mapping[str, torch.Tensor]): What was written.
-        wanted (Mapping[str, torch.Tensor]): Tensors of the right names, dtypes
-            and shapes; numbers are not needed.
-        parameters (Collection[str]): Names of those that may be rounded.
-        dtype (str): What it was written in. Tensors that do not go with it are
-            left as they are, for others to refuse.
+    Refuses numbers that it does not write. Names, dtypes and shapes must have
+    passed :func:`check_stored`, whose arguments are the same.
     """
-    out = dict(stored)
-    if dtype == 'float32':
-        return out
+    out: dict[str, Tensor] = {}
     for key, like in wanted.items():
-        value = out.get(key)
-        if (
-            value is None
-            or key not in parameters
-            or like.dtype != torch.float32
-            or value.shape != like.shape
-        ):
-            continue
-        if value.dtype == torch.float16:
-            out[key] = value.float()
-        elif dtype == 'int8' and value.dtype == torch.int8 and value.dim() > 1:
-            scale = out.pop(key + _SCALE, None)
-            shape = (value.size(0), -(-value.shape[1:].numel() // GROUP))
-            if (
-                scale is None
-                or scale.dtype != torch.bfloat16
-                or scale.shape != shape
-            ):
-                raise BCMError(f'{key} has no bfloat16 scales of shape {shape}')
+        value = stored[key]
+        form = _form(key, like, parameters, dtype)
+        if form == 'int8':
+            scale = stored[key + _SCALE]
+            if not bool(((scale > 0) & scale.isfinite()).all()):
+                raise BCMError(f'{key} has scales that are not positive')
+            if int(value.min()) < -127:
+                raise BCMError(f'{key} has integers below -127')
             out[key] = dequantize(value, scale)
+        else:
+            out[key] = value if form == 'kept' else value.float()
+        if form == 'half' and _half(out[key]).dtype != value.dtype:
+            raise BCMError(
+                f'{key} is {value.dtype}, which does not go with its largest '
+                'number'
+            )
     return out
 
 

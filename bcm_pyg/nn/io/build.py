@@ -17,8 +17,9 @@ from ..bcm import BCM
 from ..encoders.resolver import encoder_class
 from ..transition import Transition
 
-#: Calls of PyTorch that any encoder may take to be built.
+#: Calls of PyTorch that any encoder may take to be built, and for each tensor.
 SPARE_CALLS = 10**4
+TENSOR_CALLS = 20
 
 
 def build(config: Mapping[str, Any], device: str = 'cpu') -> BCM:
@@ -38,7 +39,7 @@ def build(config: Mapping[str, Any], device: str = 'cpu') -> BCM:
         raise BCMError(f'the encoder cannot be rebuilt: {why}') from error
 
 
-def skeleton(config: Mapping[str, Any], header_bytes: int) -> BCM:
+def skeleton(config: Mapping[str, Any], num_tensors: int) -> BCM:
     """The same without memory for its weights, to compare shapes with.
 
     So a config that asks for terabytes is found out, and one that asks for
@@ -47,10 +48,9 @@ def skeleton(config: Mapping[str, Any], header_bytes: int) -> BCM:
 
     Args:
         config (Mapping[str, Any]): What to build.
-        header_bytes (int): How much the weights say about names and shapes.
+        num_tensors (int): How many tensors there are for it.
     """
-    # A tensor takes some 100 bytes there, and a few calls to build.
-    most_calls = SPARE_CALLS + header_bytes
+    most_calls = SPARE_CALLS + TENSOR_CALLS * num_tensors
     is_ours = all(
         encoder_class(name).__module__.startswith('bcm_pyg.')
         for name in _encoder_names(config['encoder'])
@@ -62,11 +62,6 @@ def skeleton(config: Mapping[str, Any], header_bytes: int) -> BCM:
         if is_ours or not isinstance(error.__cause__, RuntimeError):
             raise
     return build(config)
-
-
-def header_size(weights: bytes) -> int:
-    """What the beginning of a safetensors file says of its header."""
-    return int.from_bytes(weights[:8], 'little')
 
 
 def _encoder_names(part: Any) -> Iterator[str]:
@@ -107,8 +102,7 @@ def parameter_names(model: BCM) -> set[str]:
 
 def plain_state(model: BCM) -> dict[str, Tensor]:
     """Copies of all weights, in main memory."""
-    state = model.state_dict()
-    _refuse_lazy(state)
+    state = wanted_state(model)
     # Clones, since tied parameters must not share memory in a file.
     return {
         key: value.detach().cpu().contiguous().clone()
@@ -116,10 +110,16 @@ def plain_state(model: BCM) -> dict[str, Tensor]:
     }
 
 
+def wanted_state(model: BCM) -> dict[str, Tensor]:
+    """Tensors of the names, dtypes and shapes that a skeleton asks for."""
+    state = model.state_dict()
+    _refuse_lazy(state)
+    return state
+
+
 def check_state(model: BCM, state: Mapping[str, Tensor]) -> None:
     """Refuses weights that are not, to the last one, those of the model."""
-    wanted = model.state_dict()
-    _refuse_lazy(wanted)
+    wanted = wanted_state(model)
     for key, like in wanted.items():
         value = state.get(key)
         if value is None:

@@ -13,6 +13,7 @@ from bcm_pyg.errors import BCMError
 from ..encoders.resolver import encoder_class
 from ..quantize import DTYPES
 from .folder import CONFIG, WEIGHTS, check_size, reading
+from .strict_json import strict_json
 
 FORMAT = 'bcm_pyg.map'
 #: The one that is written. Version 1 had no digest and no dtype.
@@ -36,7 +37,7 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
 
 def damaged(folder: Path, why: object) -> BCMError:
     """The error for a folder that does not hold what it should."""
-    return BCMError(f'{folder} does not hold a readable map: {why}')
+    return BCMError(f'{folder} does not hold a readable map: {why!s:.500}')
 
 
 def config_digest(config: dict[str, Any]) -> str:
@@ -70,11 +71,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         with reading(folder / CONFIG) as (file, size):
             check_size(CONFIG, size, MAX_CONFIG_BYTES)
-            config = json.loads(file.read(size))
+            config = strict_json(file.read(size))
     except FileNotFoundError:
         raise BCMError(f'there is no map in {folder}: no {CONFIG}') from None
-    except BCMError as error:
-        raise damaged(folder, error) from None
     except (OSError, ValueError, RecursionError) as error:
         raise damaged(folder, f'{CONFIG}: {error}') from None
     if not isinstance(config, dict) or config.get('format') != FORMAT:
@@ -95,7 +94,13 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def _upgrade(config: dict[str, Any]) -> None:
+    if 'sha256' in config:
+        raise BCMError(f'{CONFIG} of version 1 has no digest, but this one has')
     if isinstance(config.get('weights'), dict):
+        if 'dtype' in config['weights']:
+            raise BCMError(
+                f'{CONFIG} of version 1 has no dtype, but this one has'
+            )
         config['weights'].setdefault('dtype', 'float32')
     config['sha256'] = config_digest(config)
 

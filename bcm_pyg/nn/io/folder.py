@@ -30,6 +30,19 @@ _PARTS = re.compile(
 PATIENCE = 60.0
 
 
+def as_folder(path: object) -> Path:
+    """The folder that a path names."""
+    if not isinstance(path, (str, os.PathLike)) or path == '':
+        raise BCMError(f'path must name a folder (got {path!r:.80})')
+    try:
+        name = os.fspath(path)
+        if isinstance(name, str) and '\0' not in name:
+            return Path(name)
+    except TypeError:  # of a __fspath__ that is none
+        pass
+    raise BCMError(f'path must name a folder (got {path!r:.80})')
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[tuple[BinaryIO, int]]:
     """Opens a regular file, no link or pipe; yields it and its size."""

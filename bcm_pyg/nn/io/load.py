@@ -1,30 +1,26 @@
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import safetensors
-import safetensors.torch
-from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, planning_graph
 
 from ..bcm import BCM
-from ..quantize import expand
+from ..quantize import check_stored, expand
 from .build import (
     build,
     check_state,
-    header_size,
     parameter_names,
     skeleton,
+    wanted_state,
 )
 from .config import damaged, read_config
-from .folder import check_size, reading
+from .folder import as_folder, reading
+from .weights import check_places, naming, read_header, read_tensors
 
 #: A save may replace the weights while they are looked for.
 ATTEMPTS = 5
@@ -35,10 +31,15 @@ def load_map(
 ) -> BCM:
     """Reads a map for a graph.
 
-    Memory is bounded by a few times the size that the config implies, and by
-    that of the file.
+    What the config, the header of the weights and the size of their file say
+    must agree before anything of that size is built or read. Then memory is
+    bounded by a few times the size of the map, and time by reading it once.
+    What remains: a folder may honestly describe a map larger than the memory,
+    and a sparse file makes that cheap to send.
     """
-    folder = Path(path)
+    if not isinstance(force, bool):
+        raise BCMError(f'force must be a bool (got {force!r:.80})')
+    folder = as_folder(path)
     data = planning_graph(data)
     graph = fingerprint(data)
     for attempt in range(1, ATTEMPTS + 1):
@@ -55,42 +56,39 @@ def load_map(
                 raise damaged(folder, error) from None
         except BCMError as error:
             raise damaged(folder, error) from error.__cause__
-        except (OSError, ValueError, MemoryError, RecursionError) as error:
+        except (
+            OSError,
+            ValueError,
+            MemoryError,
+            RecursionError,
+            RuntimeError,  # how PyTorch says that memory is short
+        ) as error:
             raise damaged(folder, repr(error)) from None
     raise AssertionError
 
 
 def _load(config: dict[str, Any], folder: Path) -> BCM:
     entry = config['weights']
-    with reading(folder / entry['file']) as (file, size):
-        content = file.read(8)
-        like = skeleton(config, min(header_size(content), size))
-        wanted = like.state_dict()
-        check_size(entry['file'], size, _most_bytes(wanted))
-        content += file.read(size - len(content))
-    stored = _tensors(content, entry)
-    state = expand(stored, wanted, parameter_names(like), entry['dtype'])
+    name, dtype = entry['file'], entry['dtype']
+    with reading(folder / name) as (file, size):
+        if size != entry['bytes']:
+            raise BCMError(
+                f'{name} has {size} bytes, not {entry["bytes"]!r:.80}'
+            )
+        # Nothing is built, and no weight is read, for more than it holds.
+        with naming(name):
+            header = read_header(file, size)
+        like = skeleton(config, len(header.entries))
+        wanted, parameters = wanted_state(like), parameter_names(like)
+        check_stored(header.entries, wanted, parameters, dtype)
+        with naming(name):
+            check_places(header, size)
+            stored = read_tensors(file, header, entry['sha256'])
+    state = expand(stored, wanted, parameters, dtype)
     check_state(like, state)
     model = build(config)
     model.load_state_dict(state)
     model.graph = config['graph']
     model.record = config['record']
-    model.stored_dtype = entry['dtype']
+    model.stored_dtype = dtype
     return model
-
-
-def _most_bytes(wanted: Mapping[str, Tensor]) -> int:
-    """A file of these tensors, its header included, is not larger."""
-    return 2**16 + sum(1024 + 2 * value.nbytes for value in wanted.values())
-
-
-def _tensors(content: bytes, entry: dict[str, Any]) -> dict[str, Tensor]:
-    name = entry['file']
-    if len(content) != entry['bytes']:
-        raise BCMError(f'{name} has {len(content)} bytes, not {entry["bytes"]}')
-    if hashlib.sha256(content).hexdigest() != entry['sha256']:
-        raise BCMError(f'{name} was changed or damaged')
-    try:
-        return safetensors.torch.load(content)
-    except safetensors.SafetensorError as error:
-        raise BCMError(f'{name}: {error}') from None

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from os import PathLike
-from pathlib import Path
 
 import safetensors.torch
 
@@ -12,17 +12,18 @@ from bcm_pyg.utils import check_choice, replace_file
 
 from ..bcm import BCM
 from ..encoders.resolver import encoder_name
-from ..quantize import DTYPES, compress, expand
+from ..quantize import DTYPES, check_stored, compress, expand
 from ..transition import Transition
 from .build import (
     check_state,
-    header_size,
     parameter_names,
     plain_state,
     skeleton,
+    wanted_state,
 )
 from .config import FORMAT, VERSION, config_text
-from .folder import CONFIG, sync, tidy, writing
+from .folder import CONFIG, as_folder, sync, tidy, writing
+from .weights import read_header
 
 
 def save_map(
@@ -33,6 +34,7 @@ def save_map(
     One save at a time: another process that saves into the same folder waits.
     """
     check_choice('dtype', dtype, DTYPES)
+    folder = as_folder(path)
     name = encoder_name(model.encoder)
     if not isinstance(model.transition, Transition):
         raise BCMError(
@@ -63,13 +65,14 @@ def save_map(
     try:
         text = config_text(config)
         # What could not be loaded must not replace a map that can.
-        like = skeleton(json.loads(text), header_size(weights))
+        header = read_header(io.BytesIO(weights), len(weights))
+        like = skeleton(json.loads(text), len(header.entries))
         check_state(like, state)
-        wanted = like.state_dict()
+        wanted = wanted_state(like)
+        check_stored(header.entries, wanted, parameters, dtype)
         check_state(like, expand(stored, wanted, parameters, dtype))
     except (TypeError, ValueError, RecursionError) as error:
         raise BCMError(f'the map cannot be saved: {error}') from None
-    folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with writing(folder) as is_locked:

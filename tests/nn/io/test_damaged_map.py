@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from map_folders import (
     Damage,
+    as_version_1,
     assert_same,
     change_weights,
     in_bytes,
@@ -74,6 +75,11 @@ def no_text(folder: Path) -> None:
     (folder / 'config.json').write_bytes(b'\xff\xfe\xfa\x00')
 
 
+def version_1_with_dtype(folder: Path) -> None:
+    as_version_1(folder)
+    in_config('weights', 'dtype', value='float32')(folder)
+
+
 DAMAGES: dict[str, tuple[Damage, str]] = {
     # The config, by accident
     'no config': (remove('config.json'), 'there is no map in'),
@@ -118,12 +124,31 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     'unknown argument': (in_config(*ENCODER, 'depth', value=3), 'depth'),
     'channels of text': (
         in_config(*ENCODER, 'channels', value='64'),
-        'rebuilt',
+        'rebuilt|channels must be',
     ),
     'bounds no number': (
         in_config(*ENCODER, 'bounds', value=[[0, NAN], [0, 1]]),
-        'finite',
+        'config.json: NaN is not a number of JSON',
     ),
+    'record no number': (
+        in_config('record', value={'gap': INF}),
+        'config.json: Infinity is not a number of JSON',
+    ),
+    'said twice': (
+        in_text(
+            lambda t: t.replace('"terminal"', '"terminal": "", "terminal"')
+        ),
+        "config.json: there are two entries 'terminal'",
+    ),
+    'said twice inside': (
+        in_text(lambda t: t.replace('"bytes"', '"bytes": 1, "bytes"')),
+        "config.json: there are two entries 'bytes'",
+    ),
+    'version 1 with a digest': (
+        in_text(lambda t: t.replace('"version": 2', '"version": 1')),
+        'version 1 has no digest',
+    ),
+    'version 1 with a dtype': (version_1_with_dtype, 'version 1 has no dtype'),
     'no transition': (without('transition'), "no valid 'transition'"),
     'other transition': (
         in_config('transition', 'in_channels', value=9),

@@ -83,7 +83,10 @@ def assert_sound_map(folder: Path, data: Data) -> None:
         assert 0 < len(str(error)) < 2000
         return
     nodes = torch.arange(data.num_nodes)
-    planner = Planner(model, data)
+    try:
+        planner = Planner(model, data)
+    except BCMError:
+        return  # a map of another kind of coordinates
     plan = planner(nodes, nodes.flip(0))
     assert bool(plan.success.all())
     assert bool(planner.distance_matrix(nodes, nodes).isfinite().all())

@@ -26,6 +26,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError
 from bcm_pyg.nn.io import build as build_module
+from bcm_pyg.nn.io import load as load_module
 
 ENCODER = ('encoder', 'config')
 NAME = 'is not the name of weights in the folder'
@@ -97,14 +98,39 @@ def test_a_gnn_of_a_million_layers(diamond: Data, tmp_path: Path) -> None:
     refuse(tmp_path, diamond, 'num_layers must lie in')
 
 
-@pytest.mark.parametrize('size', [None, 2**63])
-def test_many_small_parts(diamond: Data, saved: Path, size: int | None) -> None:
+def many_small_parts(folder: Path) -> None:
+    in_config(*ENCODER, 'axis_sizes', value=[2] * 20_000)(folder)
+    in_config(*ENCODER, 'bounds', value=[[0, 1]] * 20_000)(folder)
+
+
+def test_many_small_parts(diamond: Data, saved: Path) -> None:
     """Just to build them would take hours."""
-    in_config(*ENCODER, 'axis_sizes', value=[2] * 20_000)(saved)
-    in_config(*ENCODER, 'bounds', value=[[0, 1]] * 20_000)(saved)
-    if size is not None:
-        set_weights(saved, safetensors_of({}, size=size))
+    many_small_parts(saved)
     refuse(saved, diamond, 'asks for more than the weights hold')
+
+
+def test_many_small_parts_of_a_file_that_is_not_there(
+    diamond: Data, saved: Path
+) -> None:
+    """A sparse file may claim any size, and so may its header."""
+    many_small_parts(saved)
+    with open(weights_of(saved), 'r+b') as file:
+        file.write(struct.pack('<Q', 2**29))
+        file.truncate(2**30)
+    refuse(saved, diamond, r'has 1073741824 bytes, not \d+')
+    in_config('weights', 'bytes', value=2**30)(saved)
+    refuse(saved, diamond, 'header has 536,870,912 bytes, more than the')
+
+
+def test_weights_are_not_read_before_they_are_wanted(
+    diamond: Data, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*args: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(load_module, 'read_tensors', read)
+    in_config('transition', 'hidden_channels', value=9)(saved)
+    refuse(saved, diamond, r'not torch.float32 of shape \(9')
 
 
 def test_many_layers_that_are_there(
@@ -164,7 +190,7 @@ def test_weights_of_a_terabyte_that_are_not_there(
     with open(weights_of(saved), 'r+b') as file:
         file.truncate(2**40)
     in_config('weights', 'bytes', value=2**40)(saved)
-    refuse(saved, diamond, 'has 1,099,511,627,776 bytes, more than the')
+    refuse(saved, diamond, 'are 1,099,511,627,776 bytes, but its tensors take')
 
 
 def safetensors_of(header: Any, data: bytes = b'', size: int | None = None):
@@ -202,13 +228,14 @@ def entry(shape: list, offsets: list, dtype: str = 'F32') -> dict:
 )
 def test_hostile_headers(diamond: Data, saved: Path, content: bytes) -> None:
     set_weights(saved, content)
-    refuse(saved, diamond, 'readable map: map-')
+    refuse(saved, diamond, 'readable map: (map-|there is no tensor)')
 
 
 def test_a_header_of_many_tensors(diamond: Data, saved: Path) -> None:
-    state = {f'{i:05}': torch.ones(1) for i in range(3000)}
+    state = safetensors.torch.load(weights_of(saved).read_bytes())
+    state |= {f'{i:05}': torch.ones(1) for i in range(3000)}
     set_weights(saved, safetensors.torch.save(state))
-    refuse(saved, diamond, 'more than the')
+    refuse(saved, diamond, "unknown tensor '00000'")
 
 
 # Paths ----------------------------------------------------------------------
@@ -311,3 +338,40 @@ def test_a_digest_is_no_secret(diamond: Data, saved: Path) -> None:
     config['record'] = {'gap': 0.0}
     write_config(saved, config)
     assert BCM.load(saved, diamond).record == {'gap': 0.0}
+
+
+# What is said of them -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    'damage',
+    [
+        in_config('encoder', 'name', value='x' * 10**5),
+        in_config('terminal', value='x' * 10**5),
+        in_config('weights', 'bytes', value=10**4200),
+        in_config('weights', 'dtype', value='x' * 10**5),
+        in_config(*ENCODER, 'channels', value=10**4200),
+        in_config(*ENCODER, 'z' * 10**5, value=1),
+        in_config('transition', 'z' * 10**5, value=1),
+    ],
+)
+def test_errors_stay_short(diamond: Data, saved: Path, damage: Damage) -> None:
+    damage(saved)
+    refuse(saved, diamond, 'readable map')
+
+
+@pytest.mark.parametrize('path', [None, 3, b'map', '', 'a\0b', ['map']])
+def test_what_is_no_folder(
+    diamond: Data, path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BCMError, match='path must name a folder'):
+        BCM.load(path, diamond)
+    with pytest.raises(BCMError, match='path must name a folder'):
+        tiny_map(diamond).save(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_force_is_yes_or_no(diamond: Data, saved: Path) -> None:
+    with pytest.raises(BCMError, match="force must be a bool .*'no'"):
+        BCM.load(saved, diamond, force='no')  # type: ignore[arg-type]

@@ -138,8 +138,16 @@ W = 'transition.lin2.weight'
 B = 'transition.lin2.bias'
 
 
-def damaged_scale(state: dict[str, Tensor]) -> None:
-    state[W + '.scale'][3, 1] = float('inf')
+T = 'encoder.tables.0'
+ONE = torch.ones(10, 1, dtype=torch.bfloat16)
+NAN, INF = float('nan'), float('inf')
+
+
+def damaged_scale(value: float) -> Callable[[dict[str, Tensor]], None]:
+    def change(state: dict[str, Tensor]) -> None:
+        state[W + '.scale'][3, 1] = value
+
+    return change
 
 
 @pytest.mark.parametrize(
@@ -154,7 +162,19 @@ def damaged_scale(state: dict[str, Tensor]) -> None:
             lambda s: s.update({W + '.scale': s[W + '.scale'][:, :1].clone()}),
             r'no bfloat16 scales of shape \(256, 2\)',
         ),
-        (damaged_scale, 'lin2.weight has values that are not finite'),
+        (damaged_scale(INF), 'lin2.weight has scales that are not positive'),
+        (damaged_scale(NAN), 'lin2.weight has scales that are not positive'),
+        (damaged_scale(0.0), 'lin2.weight has scales that are not positive'),
+        (damaged_scale(-1.0), 'lin2.weight has scales that are not positive'),
+        (damaged_scale(3e38), 'lin2.weight has values that are not finite'),
+        (lambda s: s[W][3].fill_(-128), 'lin2.weight has integers below -127'),
+        (lambda s: s.update({W: s[W].half()}), 'is torch.float16.*torch.int8'),
+        (lambda s: s.update({T: s[T].float()}), 'not go with its largest'),
+        (lambda s: s[T].fill_(1e-7), 'not go with its largest'),
+        (
+            lambda s: s.update({T: s[T].to(torch.int8), T + '.scale': ONE}),
+            'tables.0 is torch.int8',
+        ),
         (lambda s: s.update({W: s[W][:, :9].clone()}), r'shape \(256, 9\)'),
         (lambda s: s.update({W: s[W].to(torch.uint8)}), 'torch.uint8'),
         (lambda s: s.update({B: s[B].to(torch.int8)}), 'torch.int8'),
@@ -188,6 +208,11 @@ def test_a_small_file_under_the_name_of_a_large_one(
     in_config('weights', 'dtype', value='float32')(tmp_path)
     with pytest.raises(BCMError, match='is torch.float16 of shape'):
         BCM.load(tmp_path, grid)
+    BCM.from_data(grid).save(tmp_path)
+    for dtype in SMALL:
+        in_config('weights', 'dtype', value=dtype)(tmp_path)
+        with pytest.raises(BCMError, match='is torch.float32'):
+            BCM.load(tmp_path, grid)
 
 
 def test_tiny_maps_are_rounded_to_half(grid: Data, tmp_path: Path) -> None:
