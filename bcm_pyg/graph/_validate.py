@@ -48,6 +48,8 @@ def attribute(data: Data, name: str, message: str) -> object:
 def position(name: str, value: object) -> Tensor:
     """Coordinates: real, finite, of shape [N, A] with N, A >= 1."""
     pos = _plain_tensor(name, value)
+    if pos.is_meta:  # and so is all that is on the same device
+        raise BCMError(f'{name} must have data (got a tensor on {pos.device})')
     if pos.dtype == torch.bool:
         raise BCMError(f'{name} must hold numbers (got {pos.dtype})')
     if pos.dim() != 2 or pos.size(0) == 0 or pos.size(1) == 0:
@@ -173,10 +175,6 @@ def _plain_tensor(name: str, value: object) -> Tensor:
         )
     if value.layout != torch.strided:
         raise BCMError(f'{name} must be a dense tensor (got {value.layout})')
-    if value.is_meta:
-        raise BCMError(
-            f'{name} must have data (got a tensor on {value.device})'
-        )
     if value.is_complex():
         raise BCMError(f'{name} must be real (got {value.dtype})')
     is_eight_bit = value.is_floating_point() and value.element_size() == 1
