@@ -24,7 +24,7 @@ def largest_component(data: Data) -> Data:
     Args:
         data (torch_geometric.data.Data): The graph. It is left untouched.
     """
-    data = planning_graph(data)
+    raw, data = data, planning_graph(data)
     strong = Reachability(Adjacency.from_data(data)).strong
     sizes = strong.bincount()[strong]
     is_kept = strong == strong[sizes.argmax()]
@@ -37,9 +37,11 @@ def largest_component(data: Data) -> Data:
     tail, head = data.edge_index
     edges = (is_kept[tail] & is_kept[head]).nonzero().view(-1)
     out = Data(num_nodes=nodes.numel())
+    kept = {'node': nodes, 'edge': edges}
     for key in data.keys():
         if key != 'num_nodes':
-            out[key] = _part(data, key, nodes, edges)
+            ids = kept.get(_owner(raw, data, key))
+            out[key] = data[key] if ids is None else _part(data, key, ids)
     place = torch.full_like(strong, -1)
     place[nodes] = torch.arange(nodes.numel(), device=nodes.device)
     out.edge_index = place[out.edge_index]
@@ -50,27 +52,39 @@ def largest_component(data: Data) -> Data:
     return out
 
 
-def _part(data: Data, key: str, nodes: Tensor, edges: Tensor) -> object:
-    """The entries of an attribute that belong to these nodes or edges."""
-    value, num_edges = data[key], data.edge_index.size(1)
-    is_tie = data.num_nodes == num_edges  # then the name decides, as in PyG
+def _owner(raw: Data, data: Data, key: str) -> str:
+    """Whether an attribute has an entry per 'node', per 'edge' or neither.
+
+    Before edges were dropped: after it there may be as many as nodes.
+    """
+    if key in ('edge_index', 'edge_cost'):
+        return 'edge'
+    if key in ('pos', 'coord'):
+        return 'node'
+    num_nodes, num_edges = int(data.num_nodes), raw.edge_index.size(1)
+    size = _num_entries(raw, key)
+    if size == num_edges and (num_nodes != num_edges or 'edge' in key):
+        return 'edge'
+    return 'node' if size == num_nodes else 'graph'
+
+
+def _num_entries(data: Data, key: str) -> int:
+    """Entries along the axis by which PyG joins attributes; -1 if none."""
+    value = data[key]
     if isinstance(value, list):
-        size, dim = len(value), 0
-    elif isinstance(value, (Tensor, np.ndarray)) and value.ndim > 0:
-        dim = data.__cat_dim__(key, value)
-        if not isinstance(dim, int):
-            return value
-        size = value.shape[dim]
-    else:
-        return value
-    if size == num_edges and (not is_tie or 'edge' in key):
-        ids = edges
-    elif size == data.num_nodes:
-        ids = nodes
-    else:
-        return value
+        return len(value)
+    if not isinstance(value, (Tensor, np.ndarray)) or value.ndim == 0:
+        return -1
+    dim = data.__cat_dim__(key, value)
+    return value.shape[dim] if isinstance(dim, int) else -1
+
+
+def _part(data: Data, key: str, ids: Tensor) -> object:
+    """Some entries of an attribute."""
+    value = data[key]
     if isinstance(value, list):
         return [value[entry] for entry in ids.tolist()]
+    dim = data.__cat_dim__(key, value)
     if isinstance(value, np.ndarray):
         return value.take(ids.cpu().numpy(), axis=dim)
     return value.index_select(dim, ids.to(value.device))

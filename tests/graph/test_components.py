@@ -102,3 +102,19 @@ def test_real_map(data_dir):
     assert part.dropped_nodes == 47_540 - 46_880
     assert torch.equal(part.coord, data.coord[part.node_id])
     assert part.grid_size.tolist() == [[256, 256]]
+
+
+def test_entries_of_edges_where_edges_become_as_many_as_nodes():
+    raw = Data(
+        pos=torch.rand(4, 2),
+        edge_index=torch.tensor([[0, 1, 2, 0, 1], [1, 2, 0, 1, 3]]),
+        edge_cost=torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0]),
+        speed=torch.tensor([10.0, 20.0, 30.0, 40.0, 50.0]),
+        name=['a', 'b', 'c', 'd'],
+        edge_count=torch.tensor([2, 2, 1, 0]),  # of nodes, in spite of its name
+    )
+    data = largest_component(raw)  # drops a parallel edge, then node 3
+    assert data.edge_index.tolist() == [[0, 1, 2], [1, 2, 0]]
+    assert data.speed.tolist() == [10, 20, 30]
+    assert data.name == ['a', 'b', 'c']
+    assert data.edge_count.tolist() == [2, 2, 1]
