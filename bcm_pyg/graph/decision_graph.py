@@ -107,6 +107,8 @@ def decision_graph(data: Data) -> DecisionGraph:
         edge_slot=torch.from_numpy(slot),
         full_node=torch.from_numpy(node),
     )
+    if data.get('coord') is not None:  # codes that were given stay
+        reduced.coord = full.coord[torch.from_numpy(node)]
     reduced = planning_graph(reduced)
     via, slot = reduced.edge_via.numpy(), reduced.edge_slot.numpy()
     del reduced.edge_via, reduced.edge_slot
@@ -141,11 +143,16 @@ def _forced_nodes(graph: csr_array) -> np.ndarray:
     degree = np.diff(either.indptr)
     # Dead ends go first; what they hung on may be a dead end then.
     alive = np.ones(degree.size, dtype=bool)
-    leaf = degree <= 1
-    while leaf.any():
-        alive &= ~leaf
-        degree = degree - either @ leaf.astype(np.int64)
-        leaf = alive & (degree <= 1)
+    leaf = np.flatnonzero(degree <= 1)
+    while leaf.size:
+        alive[leaf] = False
+        begin = either.indptr[leaf]
+        count = either.indptr[leaf + 1] - begin
+        entry = np.repeat(begin - count.cumsum() + count, count)
+        touched = either.indices[entry + np.arange(entry.size)]
+        np.subtract.at(degree, touched, 1)
+        touched = np.unique(touched)
+        leaf = touched[alive[touched] & (degree[touched] <= 1)]
     forced = ~alive | (degree == 2)
     # Somewhere a route must be able to start: one node per component stays.
     num, label = connected_components(either, directed=False)

@@ -5,6 +5,7 @@ import pytest
 import torch
 from helpers import random_graphs, to_nx
 from hypothesis import given, settings
+from scipy.sparse import csr_array
 from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, planning_graph
@@ -104,3 +105,26 @@ def test_edges_unpack_to_paths_of_their_cost(data: Data) -> None:
         ]
         cost = nx.path_weight(full, path, 'cost')
         assert cost == pytest.approx(float(graph.data.edge_cost[edge]))
+
+
+def test_codes_that_were_given_stay() -> None:
+    data = weighted_grid('open', side=6)
+    data.pos = data.pos * 7.3
+    data.coord = data.coord * 3 + 1
+    graph = decision_graph(data)
+    assert torch.equal(graph.data.coord, data.coord[graph.node])
+    del data.coord
+    assert 'coord' not in decision_graph(data).data
+
+
+def test_a_long_dead_end_is_peeled_node_by_node(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def product(*args: object) -> None:
+        raise AssertionError('this takes a look at every edge')
+
+    monkeypatch.setattr(csr_array, '__matmul__', product)
+    edges = [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3)]
+    edges += [(node, node + 1) for node in range(3, 2000)]
+    data = both_ways(edges, [1.0] * len(edges))
+    assert decision_graph(data).node.tolist() == [0, 1]
