@@ -41,18 +41,21 @@ def from_occupancy(
     mask = _mask(occupied)
     check_cells(mask.shape, max_edges)
     free = ~mask
-    steps = [
-        (move, way, np.logical_and.reduce([free[cell] for cell in box]))
-        for move, way, box in _steps(free.ndim)
-    ]
-    num_edges = 2 * sum(int(is_open.sum()) for *_, is_open in steps)
+    steps = []
+    num_edges = 0
+    for move, length, box in _steps(free.ndim):
+        is_open = free[box[0]].copy()
+        for cells in box[1:]:
+            is_open &= free[cells]
+        steps.append((move, length, is_open))
+        num_edges += 2 * int(np.count_nonzero(is_open))
+        if num_edges > max_edges:  # before the masks of all steps are built
+            raise BCMError(
+                f'the grid has {num_edges:,} directed edges or more, above '
+                f'max_edges = {max_edges:,}: raise it, or make the grid coarser'
+            )
     if num_edges == 0:
         raise BCMError('no two neighbouring cells of the grid are free')
-    if num_edges > max_edges:
-        raise BCMError(
-            f'the grid has {num_edges:,} directed edges, more than max_edges = '
-            f'{max_edges:,}: raise it, or make the grid coarser'
-        )
     node = np.cumsum(free).reshape(free.shape) - 1
     edge_index = torch.empty(2, num_edges, dtype=torch.long)
     edge_cost = torch.empty(num_edges)
@@ -64,14 +67,14 @@ def from_occupancy(
             edge_index[:, part] = torch.from_numpy(pair)
             edge_cost[part] = length
             first = part.stop
-    cells = torch.from_numpy(np.argwhere(free))
+    coord = torch.from_numpy(np.argwhere(free))
     data = Data(
-        pos=cells.float(),
-        coord=cells,
+        pos=coord.float(),
+        coord=coord,
         edge_index=edge_index,
         edge_cost=edge_cost,
         grid_size=torch.tensor([free.shape]),
-        num_nodes=cells.size(0),
+        num_nodes=coord.size(0),
     )
     return planning_graph(data)
 

@@ -5,6 +5,7 @@ N. Sturtevant, "Benchmarks for Grid-Based Pathfinding", 2012.
 
 from __future__ import annotations
 
+import codecs
 import io
 from os import PathLike
 
@@ -40,7 +41,7 @@ def read_movingai(
             (default: :obj:`2 ** 26`)
     """
     check_int('max_edges', max_edges, 1)
-    content = read_file(path, MAX_BYTES)
+    content = read_file(path, MAX_BYTES).removeprefix(codecs.BOM_UTF8)
     try:
         if content.startswith(b'voxel'):
             return from_occupancy(
@@ -58,9 +59,7 @@ def _cells(content: bytes) -> np.ndarray:
     """Which cells of a .map are blocked, [H, W]."""
     head, found, body = content.partition(b'\nmap')
     fields = dict(
-        line.split(maxsplit=1)
-        for line in head.splitlines()
-        if len(line.split()) == 2
+        line.split() for line in head.splitlines() if len(line.split()) == 2
     )
     if not found or fields.get(b'type') != b'octile':
         raise BCMError(
@@ -71,7 +70,7 @@ def _cells(content: bytes) -> np.ndarray:
         _number(name.decode(), fields.get(name))
         for name in (b'height', b'width')
     )
-    rows = body.rstrip().splitlines()[1:]
+    rows = [line.rstrip() for line in body.rstrip().splitlines()[1:]]
     if len(rows) != height:
         raise BCMError(f'height is {height}, but the map has {len(rows)} rows')
     for row, line in enumerate(rows):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import codecs
 import re
 from os import PathLike
 from typing import NamedTuple
@@ -40,7 +41,7 @@ def read_scenarios(path: str | PathLike[str], data: Data) -> Scenarios:
     """
     if data.get('coord') is None or data.get('grid_size') is None:
         raise BCMError('data is no map: pass what read_movingai gives')
-    content = read_file(path, MAX_BYTES)
+    content = read_file(path, MAX_BYTES).removeprefix(codecs.BOM_UTF8)
     try:
         if data.coord.size(1) == 3:
             return _scenarios(_read_3d(content), data)

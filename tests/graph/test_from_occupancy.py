@@ -1,3 +1,4 @@
+import sys
 from itertools import product
 
 import numpy as np
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 
 from bcm_pyg import BCMError, planning_graph
 from bcm_pyg.graph import from_occupancy
+
+MODULE = sys.modules[from_occupancy.__module__]
 
 
 def slow_edges(occupied: np.ndarray) -> dict[tuple[int, int], float]:
@@ -87,7 +90,7 @@ def test_errors(occupied, message):
 
 def test_large_grids_must_be_asked_for():
     open_space = np.zeros((10, 10), dtype=bool)
-    with pytest.raises(BCMError, match='684 directed edges.*683'):
+    with pytest.raises(BCMError, match='684 directed edges or more.*683'):
         from_occupancy(open_space, max_edges=683)
     with pytest.raises(BCMError, match='more cells than max_edges = 99'):
         from_occupancy(open_space, max_edges=99)
@@ -95,3 +98,19 @@ def test_large_grids_must_be_asked_for():
     huge = np.broadcast_to(np.array(False), (10**5, 10**5))
     with pytest.raises(BCMError, match='100000 x 100000'):
         from_occupancy(huge)
+
+
+def test_too_many_edges_are_noticed_early(monkeypatch):
+    steps = []
+
+    all_steps = MODULE._steps
+
+    def watched(ndim):
+        for step in all_steps(ndim):
+            steps.append(step)
+            yield step
+
+    monkeypatch.setattr(MODULE, '_steps', watched)
+    with pytest.raises(BCMError, match='180 directed edges or more'):
+        from_occupancy(np.zeros((10, 10), dtype=bool), max_edges=100)
+    assert len(steps) == 1

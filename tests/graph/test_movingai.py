@@ -55,6 +55,8 @@ def test_line_ends_do_not_matter(tmp_path):
         MAP.rstrip(),
         MAP + b'\n\n',
         MAP.replace(b'height 3\nwidth 4', b'width 4\nheight 3'),
+        MAP.replace(b'\n', b' \t\n'),
+        b'\xef\xbb\xbf' + MAP,
     ):
         data = read_movingai(write(tmp_path / 'b.map', content))
         assert torch.equal(data.edge_index, plain.edge_index)
@@ -171,7 +173,7 @@ def test_bad_voxels(tmp_path, content, message):
 
 def test_max_edges(tmp_path):
     path = write(tmp_path / 'a.3dmap', b'voxel 9 9 9\n')
-    with pytest.raises(BCMError, match='directed edges, more than'):
+    with pytest.raises(BCMError, match='directed edges or more, above'):
         read_movingai(path, max_edges=800)
     with pytest.raises(BCMError, match='max_edges must be an int'):
         read_movingai(path, max_edges=0)
@@ -277,3 +279,12 @@ def test_published_lengths(data_dir, name, nodes, edges, queries):
     some = torch.linspace(0, len(starts) - 1, queries).long()
     cost = Dijkstra(data)(starts[some], goals[some]).cost
     assert (cost - optimal[some]).abs().max() < 1e-4
+
+
+def test_a_byte_order_mark_does_not_matter(tmp_path):
+    data = read_movingai(write(tmp_path / 'a.map', MAP))
+    plain = read_scenarios(write(tmp_path / 'a.scen', SCEN), data)
+    marked = write(tmp_path / 'b.scen', b'\xef\xbb\xbf' + SCEN)
+    assert torch.equal(read_scenarios(marked, data).starts, plain.starts)
+    voxels = write(tmp_path / 'a.3dmap', b'\xef\xbb\xbf' + VOXELS)
+    assert read_movingai(voxels).coord.size(1) == 3
