@@ -41,6 +41,7 @@ def to_geojson(
     """
     routes = source_routes(plan, data)  # checks the plan too
     places = _places(data)
+    _check_drawn(plan, places)
     features = []
     for query, route in enumerate(routes):
         cost = float(plan.cost[query])
@@ -87,6 +88,18 @@ def _places(data: Data) -> np.ndarray:
     if data.get('pos_origin') is not None:
         pos = pos + data.pos_origin.cpu()
     return pos[:, :3].numpy().round(3)
+
+
+def _check_drawn(plan: Routes, places: np.ndarray) -> None:
+    """Refuses routes over nodes whose place is unknown."""
+    drawn = plan.nodes[plan.nodes >= 0].unique().cpu().numpy()
+    bad = ~np.isfinite(places[drawn]).all(axis=1)
+    if bad.any():
+        node = int(drawn[bad.argmax()])
+        raise BCMError(
+            f'node {node} of a route cannot be drawn: it is at '
+            f'{places[node].tolist()}'
+        )
 
 
 def _geometry(places: list[list[float]]) -> dict[str, Any] | None:

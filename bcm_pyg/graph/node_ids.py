@@ -26,14 +26,21 @@ def find_nodes(data: Data, ids: Iterable[Hashable]) -> Tensor:
             nodes are their own names.
         ids (Iterable): The names: OSM ids, labels of a networkx graph, ...
     """
-    if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+    if (
+        isinstance(ids, (str, bytes))
+        or not isinstance(ids, Iterable)
+        or getattr(ids, 'ndim', 1) == 0
+    ):
         raise BCMError(
             f'ids must be a list of node ids (got {ids!r}): pass [{ids!r}]'
         )
     if isinstance(ids, (Tensor, np.ndarray)):
-        ids = ids.tolist()
+        ids = _rows(ids)
     names = _names(data)
-    node = {name: place for place, name in enumerate(names)}
+    try:
+        node = {name: place for place, name in enumerate(names)}
+    except TypeError as error:
+        raise BCMError(f'data.node_id must hold names: {error}') from None
     if len(node) < len(names):
         raise BCMError('data.node_id has the same id for several nodes')
     out = []
@@ -83,7 +90,7 @@ def as_node_id(labels: Sequence[Any] | np.ndarray | Tensor) -> Any:
     if isinstance(labels, Tensor):
         return labels.detach().clone()
     if isinstance(labels, np.ndarray):
-        labels = labels.tolist()
+        labels = _rows(labels)
     if all(_is_int64(label) for label in labels):
         return torch.tensor([int(label) for label in labels], dtype=torch.long)
     return np.fromiter(labels, dtype=object, count=len(labels))
@@ -102,9 +109,15 @@ def _names(data: Data) -> Sequence[Any]:
     if names is None:
         return range(int(data.num_nodes))
     if isinstance(names, (Tensor, np.ndarray)):
-        names = names.tolist()
+        names = _rows(names)
     if not isinstance(names, (list, tuple)) or len(names) != data.num_nodes:
         raise BCMError(
             f'data.node_id must hold one id for each of {data.num_nodes} nodes'
         )
     return names
+
+
+def _rows(names: Tensor | np.ndarray) -> list[Any]:
+    """Names as a list; a row of several numbers is one name, a tuple."""
+    rows = names.tolist() if names.ndim else []
+    return [tuple(row) if isinstance(row, list) else row for row in rows]

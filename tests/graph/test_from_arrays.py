@@ -179,6 +179,19 @@ def npy(header: bytes) -> bytes:
         npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2)}"),
         npy(b"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}"),
         npy(b"__import__('os').abort()"),
+        npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': ("),
+        npy(b"'''"),
+        npy(b'{[]: 1}'),
+        npy(b'-' * 9000 + b'1'),
+        npy(b'(' * 4500),
+        npy(
+            b"{'descr': '<f8', 'fortran_order': False, "
+            b"'shape': (0, 99999999999999999999999)}"
+        ),
+        npy(
+            b"{'descr': [('a', '<f8', (2, 'x'))], 'fortran_order': False, "
+            b"'shape': (4,)}"
+        ),
         b'no array',
         b'',
     ],
@@ -189,6 +202,18 @@ def test_hostile_arrays(tmp_path, entry):
         archive.writestr('pos.npy', entry)
     with pytest.raises(BCMError, match='cannot read arrays'):
         read_npz(path)
+
+
+def test_bad_arguments_of_read_npz(tmp_path):
+    path = save(tmp_path / 'a.npz')
+    for cost in ('pos', 'edge_index'):
+        with pytest.raises(BCMError, match=r'a\.npz: edge_cost'):
+            read_npz(path, cost)
+    with pytest.raises(BCMError, match='cost must be the name of an array'):
+        read_npz(path, np.ones(4))
+    for bad in (None, 3):
+        with pytest.raises(BCMError, match='path must name a file'):
+            read_npz(bad)
 
 
 def test_pickled_objects_are_refused(tmp_path):

@@ -1,6 +1,7 @@
 import json
 import os
 
+import numpy as np
 import pytest
 import torch
 
@@ -141,3 +142,16 @@ def test_real_network(data_dir):
         )
         torch.testing.assert_close(line, data.lonlat[path], rtol=0, atol=1e-7)
         assert feature['properties']['start'] == int(data.node_id[path[0]])
+
+
+def test_a_place_that_is_unknown(tmp_path):
+    lonlat = [[1.0, 2.0], [float('nan'), 2.0], [1.0, 1.0]]
+    data = from_arrays(
+        np.eye(3), [[0, 1, 2], [1, 2, 0]], [1, 1, 1], lonlat=lonlat
+    )
+    plan = Dijkstra(data)([2, 0], [0, 2])
+    with pytest.raises(BCMError, match='node 1 of a route cannot be drawn'):
+        to_geojson(plan, data, tmp_path / 'a.geojson')
+    assert not (tmp_path / 'a.geojson').exists()
+    (feature,) = to_geojson(Dijkstra(data)([2], [0]), data)['features']
+    assert feature['geometry']['coordinates'] == [[1, 1], [1, 2]]

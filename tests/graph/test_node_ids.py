@@ -121,3 +121,18 @@ def test_ids_do_not_disturb_a_map(tmp_path, encoder):
     del bare.node_id
     want = Planner(model, bare)(0, 15)
     assert plan.nodes.tolist() == want.nodes.tolist()
+
+
+def test_ids_of_several_numbers():
+    ids = np.array([[1, 2], [3, 4], [5, 6]])
+    for node_id in (ids, torch.from_numpy(ids), ids.tolist()):
+        data = from_arrays(
+            np.eye(3), [[0, 1, 2], [1, 2, 0]], [1, 1, 1], node_id=node_id
+        )
+        assert find_nodes(data, [(3, 4)]).tolist() == [1]
+        assert find_nodes(data, ids[1:]).tolist() == [1, 2]
+        assert source_ids(data, [0]) == [(1, 2)]
+    with pytest.raises(BCMError, match='node_id must hold names'):
+        find_nodes(graph(node_id=[{}, {}, {}, {}]), [3])
+    with pytest.raises(BCMError, match='must be a list of node ids'):
+        find_nodes(data, torch.tensor(3))
