@@ -53,8 +53,10 @@ def check_plan(
     )
     cost = torch.where(step, adjacency.cost[edge].double(), 0.0).sum(dim=1)
     stated = plan.cost.to(cost)[plan.success]
-    off = (stated - cost).abs() > TOLERANCE * cost.clamp(min=1e-12)
-    _refuse(query, off, 'its cost is not the sum of its edges')
+    right = (stated - cost).abs() <= TOLERANCE * cost.clamp(min=1e-12)
+    _refuse(query, ~right, 'its cost is not the sum of its edges')
+    hops = plan.hops.to(length)[plan.success]
+    _refuse(query, hops != length - 1, 'its hops are not those of its nodes')
 
 
 def _refuse(query: Tensor, bad: Tensor, why: str) -> None:

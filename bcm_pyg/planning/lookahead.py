@@ -110,7 +110,9 @@ class _View:
         cost = torch.zeros_like(node, dtype=torch.float64)
         first = torch.full_like(node, -1)  # edge that the way there begins with
         options = []
-        for hop in range(depth):
+        for hop in range(min(depth, num_nodes)):
+            if node.numel() == 0:
+                break
             edge, origin = self.adjacency.out_edges(node)
             row, node = row[origin], self.adjacency.dst[edge]
             cost = cost[origin] + self.adjacency.cost[edge].double()

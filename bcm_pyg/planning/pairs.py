@@ -66,6 +66,8 @@ def widened(pairs: Tensor, adjacency: Adjacency, radius: int) -> Tensor:
     num_nodes = adjacency.num_nodes
     rim = pairs
     for _ in range(radius):
+        if rim.numel() == 0:
+            break
         edge, row = adjacency.out_edges(rim % num_nodes)
         begin = rim.div(num_nodes, rounding_mode='trunc') * num_nodes
         heads = (begin[row] + adjacency.dst[edge]).unique()

@@ -20,7 +20,8 @@ class Plan:
         nodes: :obj:`[B, L]` long, the route from start to goal, padded with -1;
             all -1 where none was found. :math:`L` is the length of the longest.
         expansions: :obj:`[B]` long, distinct nodes whose neighbours were scored
-            or relaxed.
+            or relaxed. Where a fallback or a proof searched again, its nodes
+            are added, even those that were touched before.
         lower_bound: :obj:`[B]` float64, a proven lower bound of the optimal
             cost; 0 where nothing is known, infinite where no route exists.
     """

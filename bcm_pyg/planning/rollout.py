@@ -7,7 +7,7 @@ from torch import Tensor
 
 from bcm_pyg.utils import Adjacency
 
-from .choice import Chooser
+from .choice import Choice, Chooser
 from .plan import Plan
 from .scorer import Scorer
 from .visited import Visited, VisitedSets
@@ -58,14 +58,17 @@ def greedy_rollout(
         goal_rows=choose.goal_rows(goal),
         row=visited.rows(),
         ended=torch.zeros_like(query, dtype=torch.bool),
-        known=torch.ones_like(query),
         stale=torch.zeros_like(query),
+        mark=starts[query],
+        lap=torch.zeros_like(query),
     )
     visited.add(walkers.row, walkers.node)
     while len(walkers) > 0 and log.num_steps < adjacency.num_nodes:
         left = adjacency.num_nodes - log.num_steps
-        is_old = _walk(walkers, choose, visited, log, min(left, MAX_STEPS))
-        walkers.end_circles(is_old, forgetful=not prefer_unvisited)
+        steps = _walk(walkers, choose, visited, log, min(left, MAX_STEPS))
+        nodes = torch.stack([choice.node for choice in steps])
+        is_old = torch.stack([choice.is_old for choice in steps])
+        walkers.end_circles(nodes, is_old, forgetful=not prefer_unvisited)
         walkers.leave()
         if 2 * len(walkers) < visited.num_rows:
             walkers.row = visited.keep(walkers.row)
@@ -78,13 +81,9 @@ def _walk(
     visited: Visited,
     log: WalkLog,
     max_steps: int,
-) -> Tensor:
-    """The next steps, until it pays to drop those that have arrived.
-
-    Returns:
-        Whether each step went to a node that was not new, :obj:`[K, A]`.
-    """
-    is_old = []
+) -> list[Choice]:
+    """The next steps, until it pays to drop those that have arrived."""
+    steps = []
     num_ended = waste = 0
     for _ in range(max_steps):
         choice = choose(
@@ -95,7 +94,7 @@ def _walk(
             walkers.row,
         )
         log.add(walkers.query, choice)
-        is_old.append(choice.is_old)
+        steps.append(choice)
         walkers.node = choice.node
         arrived = (choice.node == walkers.goal).nonzero().squeeze(1)
         if arrived.numel() > 0:
@@ -105,7 +104,7 @@ def _walk(
         waste += num_ended
         if 4 * waste >= min(4 * MAX_WASTE, len(walkers)):
             break
-    return torch.stack(is_old)
+    return steps
 
 
 def _visited_sets(num_rows: int, adjacency: Adjacency) -> Visited:

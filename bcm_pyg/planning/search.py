@@ -181,7 +181,9 @@ class _Searches:
         edge_cost = self.adjacency.cost[ways.edge].double()
         cost = cost_so_far[ways.row] + edge_cost
         rest = ways.score.detach().double() * self.cost_scale - edge_cost
-        value = cost + self.weight * rest.clamp(min=0)
+        value = cost
+        if self.weight > 0:  # 0 times infinity is no number
+            value = cost + self.weight * rest.clamp(min=0)
         most = torch.finfo(value.dtype).max
         value = value.nan_to_num(nan=most, posinf=most)  # last, but not lost
         head = self.adjacency.dst[ways.edge]

@@ -17,8 +17,10 @@ class Walkers:
         goal_rows: :obj:`[A, *]` what the chooser keeps of the goals.
         row: :obj:`[A]` their rows in the visited sets.
         ended: :obj:`[A]` whether they have ended and should leave.
-        known: :obj:`[A]` how many distinct nodes they have seen.
         stale: :obj:`[A]` how many steps came since the last new one.
+        mark: :obj:`[A]` a node where they were since then; a walk that comes
+            back there goes in a circle.
+        lap: :obj:`[A]` at how many stale steps to take a new mark.
     """
 
     query: Tensor
@@ -27,8 +29,9 @@ class Walkers:
     goal_rows: Tensor
     row: Tensor
     ended: Tensor
-    known: Tensor
     stale: Tensor
+    mark: Tensor
+    lap: Tensor
 
     def __len__(self) -> int:
         return self.query.numel()
@@ -41,25 +44,39 @@ class Walkers:
         for name, part in vars(self).items():
             setattr(self, name, part.index_select(0, on))
 
-    def end_circles(self, is_old: Tensor, forgetful: bool) -> None:
+    def end_circles(
+        self, nodes: Tensor, is_old: Tensor, forgetful: bool
+    ) -> None:
         """Ends walks that provably never arrive.
 
-        Without memory, the second visit of a node is a circle. With it, so is a
-        walk over old nodes that is longer than their number. A walk that could
-        not move is where it was, and so on an old node.
+        Without memory, the second visit of a node is a circle. With it, so is
+        the second visit of a node while no node was new: nothing has changed
+        since the first. To look for one node is enough, if that mark is taken
+        anew at growing intervals (Brent's algorithm). A walk that could not
+        move is where it was, and so on an old node.
 
         Args:
-            is_old (torch.Tensor): Whether each of the last steps went to a node
-                that was not new, :obj:`[K, A]`.
+            nodes (torch.Tensor): Where each of the last steps went,
+                :obj:`[K, A]`.
+            is_old (torch.Tensor): Whether that node was not new, :obj:`[K, A]`.
             forgetful (bool): Whether choices do not depend on where the walks
                 have been.
         """
         length = is_old.size(0)
-        self.known += length
         if not bool(is_old.any()):
             self.stale.zero_()
+            self.lap.zero_()
+            self.mark = nodes[-1]
             return
-        self.known -= is_old.sum(dim=0)
-        run = is_old.flip(0).cumprod(dim=0).sum(dim=0)
-        self.stale = torch.where(run == length, self.stale, 0) + run
-        self.ended |= self.stale > (0 if forgetful else self.known)
+        since = is_old.flip(0).cumprod(dim=0).flip(0).bool()  # none new since
+        run = since.sum(dim=0)
+        whole = run == length
+        self.stale = torch.where(whole, self.stale, 0) + run
+        if forgetful:
+            self.ended |= self.stale > 0
+            return
+        again = (nodes[:-1] == nodes[-1]) & since[1:]  # a short circle
+        self.ended |= again.any(dim=0) | (whole & (nodes == self.mark).any(0))
+        renew = ~whole | (self.stale >= self.lap)
+        self.mark = torch.where(renew, nodes[-1], self.mark)
+        self.lap = torch.where(renew, 2 * self.stale, self.lap)

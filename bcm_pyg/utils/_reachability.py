@@ -12,8 +12,9 @@ class Reachability:
     """Answers which nodes can reach a goal.
 
     On graphs whose weak components are all strongly connected (every undirected
-    graph) the answer is a comparison of labels; elsewhere it is one
-    breadth-first search against the edges per goal.
+    graph) the answer is a comparison of labels. Elsewhere it is so for pairs
+    within a strong component, and for others one breadth-first search against
+    the edges per strong component that has goals.
 
     Args:
         adjacency (Adjacency): The graph.
@@ -37,25 +38,38 @@ class Reachability:
         """Which nodes can reach each goal, bool :obj:`[N, G]`."""
         if self._reversed is None:
             return self.weak[:, None] == self.weak[goals]
-        num_nodes = self.weak.numel()
-        out = torch.zeros(goals.numel(), num_nodes, dtype=torch.bool)
+        label, inverse = self.strong[goals].unique(return_inverse=True)
+        some = torch.zeros_like(label)
+        some[inverse] = goals  # any goal of a component stands for the others
+        return self._search(some).index_select(0, inverse).T
+
+    def pairs(self, starts: Tensor, goals: Tensor) -> Tensor:
+        """Whether each start can reach its goal, bool :obj:`[B]`."""
+        out = self.strong[starts] == self.strong[goals]
+        if self._reversed is None:
+            return out
+        # Only between two strong components is there something to search.
+        left = (~out & (self.weak[starts] == self.weak[goals])).nonzero()
+        left = left.squeeze(1)
+        starts, goals = starts[left], goals[left]
+        label, inverse = self.strong[goals].unique(return_inverse=True)
+        some = torch.zeros_like(label)
+        some[inverse] = goals
+        chunk = max(1, 2**26 // self.weak.numel())  # 64 MB of masks at a time
+        for first in range(0, some.numel(), chunk):
+            part = some[first : first + chunk]
+            here = (inverse >= first) & (inverse < first + part.numel())
+            mask = self._search(part)
+            out[left[here]] = mask[inverse[here] - first, starts[here]]
+        return out
+
+    def _search(self, goals: Tensor) -> Tensor:
+        """One breadth-first search per goal, bool :obj:`[G, N]`."""
+        assert self._reversed is not None
+        out = torch.zeros(goals.numel(), self.weak.numel(), dtype=torch.bool)
         for row, goal in enumerate(goals.tolist()):
             found = breadth_first_order(
                 self._reversed, goal, return_predecessors=False
             )
             out[row, torch.from_numpy(found).long()] = True
-        return out.T.to(goals.device)
-
-    def pairs(self, starts: Tensor, goals: Tensor) -> Tensor:
-        """Whether each start can reach its goal, bool :obj:`[B]`."""
-        if self._reversed is None:
-            return self.weak[starts] == self.weak[goals]
-        unique, inverse = goals.unique(return_inverse=True)
-        out = torch.zeros_like(goals, dtype=torch.bool)
-        chunk = max(1, 2**26 // self.weak.numel())  # 64 MB of masks at a time
-        for first in range(0, unique.numel(), chunk):
-            part = unique[first : first + chunk]
-            here = (inverse >= first) & (inverse < first + part.numel())
-            mask = self.to_goals(part)
-            out[here] = mask[starts[here], inverse[here] - first]
-        return out
+        return out.to(goals.device)

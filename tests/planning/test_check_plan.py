@@ -32,6 +32,9 @@ def test_sound(diamond):
         ('nodes', (2, 0), -1, 'query 2 .* not padded'),
         ('cost', (1,), 10.0, 'query 1 .* not the sum'),
         ('cost', (2,), 1.0, 'query 2 .* not the sum'),
+        ('cost', (1,), float('nan'), 'query 1 .* not the sum'),
+        ('hops', (0,), 1, 'query 0 .* hops'),
+        ('hops', (2,), 999, 'query 2 .* hops'),
         ('success', (3,), True, 'query 3 .* not padded'),
     ],
 )

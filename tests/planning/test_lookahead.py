@@ -86,6 +86,22 @@ def assert_sound_where_found(plan, data, starts, goals) -> None:
     assert_sound(plan, data, starts.tolist(), goals.tolist())
 
 
+def test_a_depth_beyond_the_graph_costs_no_more() -> None:
+    """All is in sight; the rest of the depth must not be counted out."""
+    data = planning_graph(
+        Data(
+            pos=torch.randn(4, 2),
+            edge_index=torch.tensor([[0, 1, 2, 0], [1, 2, 3, 3]]),
+            edge_cost=torch.tensor([1.0, 1.0, 1.0, 9.0]),
+        )
+    )
+    adjacency = Adjacency.from_data(data)
+    scorer = TableScores(adjacency, torch.zeros(4, 4))
+    ends = torch.tensor([0]), torch.tensor([3])
+    plan = Lookahead(10**9)(scorer, adjacency, *ends)
+    assert plan.path(0) == [0, 1, 2, 3]
+
+
 def test_two_true_costs_correct_the_map() -> None:
     # 0 -> 1 -> 3 -> 5 costs 3, 0 -> 2 -> 4 -> 5 costs 9; the map says that
     # both are equal from 3 and 4 on, and likes 2 better than 1.

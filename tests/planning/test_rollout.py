@@ -178,6 +178,39 @@ def test_a_circle_ends_early(prefer_unvisited: bool) -> None:
     assert scorer.calls < 10  # of 500
 
 
+@pytest.mark.parametrize('length', [2, 3, 7, 8, 9, 25, 60])
+def test_circles_of_any_length_end_early(length: int) -> None:
+    """A way into a ring without a way out; the goal is elsewhere."""
+    ring = torch.arange(10, 10 + length)
+    edge_index = torch.cat(
+        [
+            torch.stack([torch.arange(10), torch.arange(1, 11)]),
+            torch.stack([ring, (ring - 10 + 1) % length + 10]),
+            torch.tensor([[0], [999]]),
+        ],
+        dim=1,
+    )
+    data = planning_graph(
+        Data(
+            pos=torch.randn(1000, 2),
+            edge_index=edge_index,
+            edge_cost=torch.ones(edge_index.size(1)),
+        )
+    )
+    adjacency = Adjacency.from_data(data)
+    scorer = TableScorer(adjacency, torch.zeros(data.num_edges, 1000))
+    plan = greedy_rollout(
+        scorer,
+        adjacency,
+        torch.tensor([0]),
+        torch.tensor([999]),
+        prefer_unvisited=True,
+    )
+    assert plan.success.tolist() == [False]
+    assert plan.expansions.tolist() == [10 + length]
+    assert scorer.calls < 10 + 4 * length + 16  # of 1000
+
+
 @pytest.mark.parametrize('arrives', [True, False])
 def test_step_limit_is_the_number_of_nodes(arrives: bool) -> None:
     # The walk 1 -> 0 -> 1 -> ... -> N - 1 takes exactly N steps; from 2 it

@@ -62,14 +62,7 @@ def test_pairs_in_parts(monkeypatch):
         edge_cost=torch.ones(8),
     )  # a chain
     reach = reachability(data)
-    calls = []
-    whole = reach.to_goals
-
-    def spy(goals):
-        calls.append(goals.numel())
-        return whole(goals)
-
-    monkeypatch.setattr(reach, 'to_goals', spy)
+    calls = searches(reach, monkeypatch)
     monkeypatch.setattr(
         'bcm_pyg.utils._reachability.max', lambda *_: 2, raising=False
     )
@@ -77,6 +70,40 @@ def test_pairs_in_parts(monkeypatch):
     starts, goals = pairs[torch.randperm(81)].T
     assert reach.pairs(starts, goals).tolist() == (starts <= goals).tolist()
     assert calls == [2, 2, 2, 2, 1]
+
+
+def searches(reach, monkeypatch):
+    """The number of goals of each round of searches from now on."""
+    calls = []
+    search = reach._search
+
+    def spy(goals):
+        calls.append(goals.numel())
+        return search(goals)
+
+    monkeypatch.setattr(reach, '_search', spy)
+    return calls
+
+
+def test_a_dead_end_costs_the_others_nothing(monkeypatch):
+    """A large ring and one way out of it: a search for that way alone."""
+    ring = torch.arange(50)
+    edge_index = torch.stack([ring, (ring + 1) % 50])
+    edge_index = torch.cat([edge_index, torch.tensor([[7], [50]])], 1)
+    data = Data(
+        pos=torch.rand(51, 2), edge_index=edge_index, edge_cost=torch.ones(51)
+    )
+    reach = reachability(data)
+    calls = searches(reach, monkeypatch)
+    assert reach.pairs(ring, ring.flip(0)).all()
+    assert sum(calls) == 0
+    out = reach.pairs(torch.tensor([3, 50, 4]), torch.tensor([50, 3, 5]))
+    assert out.tolist() == [True, False, True]
+    assert sum(calls) == 2
+    calls.clear()
+    mask = reach.to_goals(torch.arange(51))
+    assert mask[:50].all() and mask[50].tolist() == [False] * 50 + [True]
+    assert calls == [2]
 
 
 @settings(max_examples=60, deadline=None)
