@@ -77,11 +77,11 @@ class BCM(torch.nn.Module):
             )
         # As the buffer will hold it: 1e-50 is 0 there.
         scale = 1.0 if cost_scale is None else float(cost_scale)
-        single = float(torch.tensor(scale, device='cpu'))
-        if not 0 < single < float('inf'):
+        single = torch.tensor(scale, device='cpu')
+        if not (0 < single < float('inf') and single.reciprocal().isfinite()):
             raise BCMError(
-                'cost_scale must be positive and finite in float32 (got '
-                f'{cost_scale})'
+                'cost_scale must be positive and finite in float32, and so '
+                f'must be its inverse (got {cost_scale})'
             )
         transition = Transition(width) if transition is None else transition
         if transition.in_channels != width:
@@ -161,8 +161,9 @@ class BCM(torch.nn.Module):
         It takes the fingerprint and, without a cost scale yet, the mean cost.
         """
         if not self._has_scale:
-            scale = float(data.edge_cost.double().mean().float()) or 1.0
-            self.cost_scale.fill_(scale)
+            scale = data.edge_cost.double().mean().float()
+            is_usable = bool(scale.reciprocal().isfinite())  # not 0 or nearly
+            self.cost_scale.fill_(scale if is_usable else 1.0)
             self._has_scale = True
         self.graph = fingerprint(data)
         self.stored_dtype = 'float32'

@@ -8,7 +8,7 @@ from helpers import ALL_ENCODERS, random_graph, slow_score, tiny_map
 from torch import Tensor
 from torch_geometric.data import Data
 
-from bcm_pyg import BCM, BCMError, planning_graph
+from bcm_pyg import BCM, BCMError, Planner, planning_graph
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.graph import fingerprint
 from bcm_pyg.nn import (
@@ -250,6 +250,12 @@ def test_costs_next_to_zero(diamond: Data) -> None:
     model = BCM.from_data(diamond)
     assert float(model.cost_scale) == 1
     assert torch.isfinite(model.distance(diamond, 0, 3)).all()
+    diamond.edge_cost = torch.full([5], 1e-42)  # 1 / mean is infinite
+    model = BCM.from_data(diamond)
+    assert float(model.cost_scale) == 1
+    assert bool(Planner(model, diamond)(0, 3).success)
+    with pytest.raises(BCMError, match='cost_scale must be positive'):
+        BCM(OneHotEncoder(5), cost_scale=1e-42)
 
 
 def test_paper(grid: Data) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, Self
 
 import torch
@@ -48,6 +49,18 @@ class NodeEncoder(torch.nn.Module, ABC):
         """Draws all parameters anew; by default those of the submodules."""
         for child in self.children():
             reset(child)
+
+    def check_buffers(self, buffers: Mapping[str, Tensor]) -> None:  # noqa: B027
+        """Refuses buffers of a file that no encoder of this kind would have.
+
+        Called before a map is built from a file, with what the buffers of this
+        module are to hold (those of its submodules are theirs to check, if they
+        have this method). Names, dtypes and shapes are right and numbers are
+        finite. By default anything goes.
+
+        Raises:
+            BCMError: If one is out of range.
+        """
 
     def config(self) -> dict[str, Any]:
         """The constructor arguments, of JSON types alone."""

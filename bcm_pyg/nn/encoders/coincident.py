@@ -2,7 +2,7 @@ r"""Nodes that share a place, which coordinates alone cannot tell apart."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -93,6 +93,10 @@ class CoincidentRows(torch.nn.Module):
         out.nodes.copy_(nodes)
         return out.to(place.device)
 
+    def check_buffers(self, buffers: Mapping[str, Tensor]) -> None:
+        """Refuses ids that are no ids, or not in order."""
+        _check_nodes(buffers['nodes'])
+
     def reset_parameters(self) -> None:
         """Draws the rows anew."""
         torch.nn.init.normal_(self.rows, std=0.1)
@@ -144,6 +148,16 @@ class CoincidentCodes(torch.nn.Module):
         out.codes.copy_(order[nodes] - 1)
         return out
 
+    def check_buffers(self, buffers: Mapping[str, Tensor]) -> None:
+        """Refuses ids that are no ids, or not in order, and other codes."""
+        _check_nodes(buffers['nodes'])
+        codes = buffers['codes']
+        if not 0 <= int(codes.min()) <= int(codes.max()) < self.num_codes:
+            raise BCMError(
+                f'codes of coincident nodes must lie below {self.num_codes} '
+                f'(got {int(codes.min())} to {int(codes.max())})'
+            )
+
     def forward(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """The codes of nodes, :obj:`[N]`, and whether they have one."""
         place, found = _find(self.nodes, ids)
@@ -152,6 +166,11 @@ class CoincidentCodes(torch.nn.Module):
     def extra_repr(self) -> str:
         """For the representation."""
         return f'num_nodes={self.nodes.numel()}, num_codes={self.num_codes}'
+
+
+def _check_nodes(nodes: Tensor) -> None:
+    if int(nodes[0]) < 0 or bool((nodes[1:] <= nodes[:-1]).any()):
+        raise BCMError('ids of coincident nodes must be ascending, from 0 on')
 
 
 def _find(ordered: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:

@@ -18,8 +18,10 @@ from ..encoders.resolver import encoder_class
 from ..transition import Transition
 
 #: Calls of PyTorch that any encoder may take to be built, and for each tensor.
+#: With the largest header that there can be it takes some ten seconds to spend
+#: them all.
 SPARE_CALLS = 10**4
-TENSOR_CALLS = 20
+TENSOR_CALLS = 12
 
 
 def build(config: Mapping[str, Any], device: str = 'cpu') -> BCM:
@@ -134,9 +136,21 @@ def check_state(model: BCM, state: Mapping[str, Tensor]) -> None:
     for key in state:
         if key not in wanted:
             raise BCMError(f'there is an unknown tensor {key!r:.80}')
-    scale = float(state['cost_scale'])
-    if not scale > 0:
-        raise BCMError(f'cost_scale is {scale}')
+    scale = state['cost_scale']
+    if not (scale > 0 and scale.reciprocal().isfinite()):
+        raise BCMError(f'cost_scale is {float(scale)}')
+    for name, module in model.named_modules():
+        check = getattr(module, 'check_buffers', None)
+        if check is not None:
+            buffers = dict(module.named_buffers(recurse=False))
+            prefix = f'{name}.' if name else ''
+            check(
+                {
+                    key: state[prefix + key]
+                    for key in buffers
+                    if prefix + key in state  # others are not kept in files
+                }
+            )
 
 
 def _refuse_lazy(state: Mapping[str, Tensor]) -> None:

@@ -187,6 +187,10 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     'infinite': (in_weights(W, filled(-INF)), 'lin2.weight.*not finite'),
     'scale zero': (in_weights('cost_scale', filled(0)), 'cost_scale is 0.0'),
     'scale negative': (in_weights('cost_scale', filled(-2)), 'is -2.0'),
+    'scale next to zero': (
+        in_weights('cost_scale', filled(1e-45)),
+        'cost_scale is 1.4',
+    ),
     'scale nan': (in_weights('cost_scale', filled(NAN)), 'not finite'),
     'spare tensor': (spare_tensor, "unknown tensor 'spare'"),
     'missing tensor': (missing_tensor, 'no tensor transition.lin3.bias'),

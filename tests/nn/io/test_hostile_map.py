@@ -15,6 +15,7 @@ import torch
 from helpers import tiny_map
 from map_folders import (
     Damage,
+    change_weights,
     in_config,
     in_text,
     read_config,
@@ -27,6 +28,7 @@ from torch_geometric.data import Data
 from bcm_pyg import BCM, BCMError
 from bcm_pyg.nn.io import build as build_module
 from bcm_pyg.nn.io import load as load_module
+from bcm_pyg.nn.quantize import DTYPES
 
 ENCODER = ('encoder', 'config')
 NAME = 'is not the name of weights in the folder'
@@ -236,6 +238,44 @@ def test_a_header_of_many_tensors(diamond: Data, saved: Path) -> None:
     state |= {f'{i:05}': torch.ones(1) for i in range(3000)}
     set_weights(saved, safetensors.torch.save(state))
     refuse(saved, diamond, "unknown tensor '00000'")
+
+
+# Numbers --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('dtype', DTYPES)
+@pytest.mark.parametrize(
+    ('encoder', 'name', 'values', 'message'),
+    [
+        ('k_hot', 'codes', [0, 2], 'codes .* lie below 2 .*got 0 to 2'),
+        ('k_hot', 'codes', [-1, 0], 'codes .* lie below 2 .*got -1 to 0'),
+        ('k_hot', 'nodes', [2, 1], 'ids of coincident nodes'),
+        ('k_hot', 'nodes', [-1, 1], 'ids of coincident nodes'),
+        ('interaction', 'nodes', [1, 1], 'ids of coincident nodes'),
+        ('k_hot+gnn', 'nodes', [2, 1], 'ids of coincident nodes'),
+    ],
+)
+def test_buffers_out_of_range(
+    tmp_path: Path,
+    encoder: str,
+    name: str,
+    values: list[int],
+    message: str,
+    dtype: str,
+) -> None:
+    data = Data(
+        pos=torch.zeros(3, 2),
+        edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]]),
+        edge_cost=torch.ones(3),
+    )
+    model = BCM.from_data(data, encoder)
+    model.save(tmp_path, dtype)
+    (key,) = (k for k in model.state_dict() if k.endswith('coincident.' + name))
+    change_weights(tmp_path, lambda s: s.update({key: torch.tensor(values)}))
+    refuse(tmp_path, data, message)
+    model.state_dict()[key].copy_(torch.tensor(values))
+    with pytest.raises(BCMError, match=f'cannot be saved: {message}'):
+        model.save(tmp_path)
 
 
 # Paths ----------------------------------------------------------------------
