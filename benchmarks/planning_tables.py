@@ -46,6 +46,23 @@ def planning_speed() -> str:
     return markdown(['', *(f'N = {row["nodes"]:,}' for row in rows)], cells)
 
 
+def planning_memory() -> str:
+    """Peak memory of many queries on a large graph."""
+    rows = [
+        [
+            f'{row["nodes"]:,}',
+            f'{row["queries"]:,}',
+            'yes' if row['cached_edges'] else 'no',
+            f'{row["success_rate"]:.3f}',
+            f'{row["graph_gigabytes"]:.2f}',
+            f'{row["peak_gigabytes"]:.2f}',
+        ]
+        for row in Results('planning_memory').rows
+    ]
+    head = ['N', 'queries', 'edge cache', 'SR', 'GB before planning', 'peak GB']
+    return markdown(head, rows) if rows else NOT_RUN
+
+
 def _order(name: str) -> tuple[bool, int]:
     size = name.rpartition(', ')[2]
     return not size.isdigit(), int(size) if size.isdigit() else 0
@@ -58,4 +75,5 @@ def _ratio(value: float | None) -> str:
 PLANNING_TABLES = {
     'planning_quality': planning_quality,
     'planning_speed': planning_speed,
+    'planning_memory': planning_memory,
 }

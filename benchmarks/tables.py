@@ -12,6 +12,7 @@ from markdown_table import NOT_RUN, markdown
 from markdown_table import spread as _spread
 from paper_tables import PAPER_TABLES
 from planning_tables import PLANNING_TABLES
+from real_tables import REAL_TABLES
 
 #: The paper's Gap for the rows of the training table, in percent.
 PAPER_GAP = {
@@ -180,4 +181,5 @@ TABLES: dict[str, Callable[[], str]] = {
     'compact': compact_table,
     **PAPER_TABLES,
     **PLANNING_TABLES,
+    **REAL_TABLES,
 }

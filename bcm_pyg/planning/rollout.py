@@ -50,7 +50,7 @@ def greedy_rollout(
     choose = Chooser(scorer, adjacency, prefer_unvisited)
     query = (starts != goals).nonzero().squeeze(1)
     goal = goals[query]
-    visited = _visited_sets(query.numel(), adjacency)
+    visited = visited_sets(query.numel(), adjacency)
     walkers = Walkers(
         query=query,
         node=starts[query],
@@ -107,7 +107,8 @@ def _walk(
     return steps
 
 
-def _visited_sets(num_rows: int, adjacency: Adjacency) -> Visited:
+def visited_sets(num_rows: int, adjacency: Adjacency) -> Visited:
+    """Empty sets, of the kind that suits the size of the graph."""
     num_nodes, device = adjacency.num_nodes, adjacency.device
     if VisitedMap.num_bytes(num_rows, num_nodes) <= MAX_MAP_BYTES:
         return VisitedMap(num_rows, num_nodes, device)

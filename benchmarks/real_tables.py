@@ -1,0 +1,86 @@
+"""The table of real graphs: one row per graph, no averages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from common import Results
+from markdown_table import NOT_RUN, markdown
+
+#: Readouts with their Gap and share of nodes touched.
+SEARCHES = ('BestFirst', 'BestFirst(1.2)', 'Corridor')
+
+
+def real_graphs() -> str:
+    """How good maps are, by graph and readout, and what they take."""
+    rows = [
+        [
+            row['graph'],
+            f'{row["nodes"]:,}',
+            f'{row["decisions"]:,}',
+            f'{row["parameters"]:,}',
+            f'{row["megabytes"]:.2f}',
+            f'{row["train_seconds"]:.0f}',
+            f'{row["mre"]:.1f}',
+            _walk(row['methods']['VisitedGreedy']),
+            *(_search(row['methods'], name) for name in SEARCHES),
+        ]
+        for row in _rows()
+    ]
+    head = ['graph', 'N', 'decisions', 'parameters', 'MB', 'seconds', 'MRE %']
+    head += ['VisitedGreedy: SR, Gap %']
+    head += [f'{name}: Gap %, touched %' for name in SEARCHES]
+    return markdown(head, rows) if rows else NOT_RUN
+
+
+def real_peers() -> str:
+    """The exact ways on the same queries, in size and work."""
+    rows = []
+    for row in _rows():
+        methods = row['methods']
+        cells: list[Any] = [row['graph'], f'{row["megabytes"]:.2f}']
+        cells.append(_milliseconds(methods['Corridor']))
+        cells.append(_milliseconds(methods['Dijkstra']))
+        guided = methods['A*, 16 landmarks']
+        cells.append(f'{guided["megabytes"]:.2f}')
+        cells.append(f'{_touched(guided, methods):.1f}')
+        for name in ('CCH', 'CPD'):
+            peer = methods.get(name)
+            cells.append('-' if peer is None else f'{peer["megabytes"]:.2f}')
+            cells.append('-' if peer is None else _milliseconds(peer))
+        rows.append(cells)
+    head = ['graph', 'BCM MB', 'Corridor ms', 'Dijkstra ms']
+    head += ['landmarks MB', 'A* with them: touched %']
+    head += ['CCH MB', 'CCH ms', 'CPD MB', 'CPD ms']
+    return markdown(head, rows) if rows else NOT_RUN
+
+
+def _rows() -> list[dict[str, Any]]:
+    rows = Results('real_graphs').rows
+    return sorted(rows, key=lambda row: row['nodes'])
+
+
+def _walk(method: dict[str, Any]) -> str:
+    return f'{method["success_rate"]:.3f}, {_gap(method)}'
+
+
+def _search(methods: dict[str, Any], name: str) -> str:
+    method = methods[name]
+    text = f'{_gap(method)}, {_touched(method, methods):.1f}'
+    missed = method['success_rate'] < 1
+    return f'{text} (SR {method["success_rate"]:.3f})' if missed else text
+
+
+def _gap(method: dict[str, Any]) -> str:
+    return '-' if method['gap'] is None else f'{method["gap"]:.2f}'
+
+
+def _touched(method: dict[str, Any], methods: dict[str, Any]) -> float:
+    return 100 * method['expansions'] / methods['Dijkstra']['expansions']
+
+
+def _milliseconds(method: dict[str, Any]) -> str:
+    return f'{1e3 * method["seconds_per_query"]:.2f}'
+
+
+REAL_TABLES = {'real_graphs': real_graphs, 'real_peers': real_peers}
