@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import replace_file
+from bcm_pyg.utils import remove_parts, replace_file
 
 FORMAT = 'bcm_pyg.checkpoint.1'
 
@@ -22,7 +22,10 @@ FORMAT = 'bcm_pyg.checkpoint.1'
 def write_checkpoint(
     path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]
 ) -> None:
-    """Replaces the file; a process killed on the way leaves the old one."""
+    """Replaces the file; a process killed on the way leaves the old one.
+
+    What killed ones left beside it is removed: a run has one writer.
+    """
     plain = {
         key: value.detach().cpu().contiguous().clone()
         for key, value in tensors.items()
@@ -36,6 +39,7 @@ def write_checkpoint(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, safetensors.torch.save(plain, metadata))
+        remove_parts(path)
     except OSError as error:
         raise BCMError(f'cannot write the checkpoint {path}: {error}') from None
 
@@ -55,7 +59,15 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise BCMError(f'{path} is not a checkpoint of format {FORMAT!r}')
     if metadata.get('digest') != _digest(tensors, text):
         raise BCMError(f'{path} was changed or damaged')
-    return tensors, json.loads(text)
+    try:
+        facts = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BCMError(
+            f'{path} is not a readable checkpoint: {error}'
+        ) from None
+    if not isinstance(facts, dict):
+        raise BCMError(f'{path} is not a readable checkpoint: no facts')
+    return tensors, facts
 
 
 def optimizer_state(

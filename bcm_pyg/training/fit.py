@@ -3,14 +3,13 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, replace
 from os import PathLike
-from pathlib import Path
 
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.nn import BCM
-from bcm_pyg.utils import Adjacency, Processes
+from bcm_pyg.utils import Adjacency, Processes, as_path
 
 from .config import FitConfig
 from .distributed import begin_together
@@ -101,6 +100,7 @@ def fit(
         raise BCMError(
             f'config must be a FitConfig (got {type(config).__name__})'
         )
+    checkpoint = None if resume is None else as_path('resume', resume)
     data = planning_graph(data).to(model.device)
     config = resolve_config(config, Adjacency.from_data(data))
     processes = Processes(distributed)
@@ -115,7 +115,7 @@ def fit(
             config,
             progress,
             callback,
-            None if resume is None else Path(resume),
+            checkpoint,
             processes,
         )
         history = trainer.run()

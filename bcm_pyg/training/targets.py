@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from bcm_pyg.errors import BCMError
 from bcm_pyg.nn import BCM
 from bcm_pyg.nn.values import block_values
 from bcm_pyg.utils import Adjacency, Processes
@@ -246,6 +247,12 @@ class PooledTargets(Targets):
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         """Goes on with another pool."""
+        goals, begin = state['goals'], int(state['next'])
+        num_nodes = self.adjacency.num_nodes
+        if not bool(((goals >= 0) & (goals < num_nodes)).all()):
+            raise BCMError('the pool has goals that are no nodes')
+        if not 0 <= begin <= goals.numel():
+            raise BCMError(f'the pool begins at {begin}')
         self._goals.copy_(state['goals'])
         self._value.copy_(state['value'])
         self._next = int(state['next'])

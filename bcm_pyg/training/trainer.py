@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -30,6 +31,12 @@ from .distributed import GradientSum, share_of_block, shared_checkpoint
 from .history import History
 from .loss import block_loss
 from .optimizer import learning_rate, make_optimizer
+from .resume import (
+    check_optimizer,
+    check_tensors,
+    checked_progress,
+    describe_encoder,
+)
 from .sampling import PairSampler
 from .targets import Block, make_targets
 
@@ -260,7 +267,13 @@ class Trainer:
                 'success_rate': rate,
                 'seconds': history.seconds[-1],
             }
-            self.callback(history.steps, metrics)
+            try:
+                self.callback(history.steps, metrics)
+            except KeyboardInterrupt:
+                if self.processes.size == 1:
+                    raise
+                # The others wait for the next sum, and end there too.
+                self.sum_gradients.interrupted = True
 
     def _validation_queries(self) -> tuple[Tensor, Tensor] | None:
         if self.config.validation_queries == 0 or not self.processes.leads:
@@ -290,8 +303,7 @@ class Trainer:
             'generator': self.generator.get_state(),
         }
         facts = {
-            'config': asdict(self.config),
-            'graph': fingerprint(self.data),
+            **self._identity(),
             'optimizer': counts,
             'history': asdict(self.history),
             'losses': self.losses,
@@ -306,32 +318,57 @@ class Trainer:
         if found is None:
             return
         tensors, facts = found
-        for name, here in (
-            ('config', asdict(self.config)),
-            ('graph', fingerprint(self.data)),
-        ):
-            if facts.get(name) != here:
+        for name, here in self._identity().items():
+            if name not in facts:
+                raise BCMError(
+                    f'{self.checkpoint} does not say of what {name} it is, as '
+                    'those of older releases: remove it'
+                )
+            if facts[name] != here:
                 raise BCMError(
                     f'{self.checkpoint} is of a run with another {name}'
-                    f'{_difference(facts.get(name), here)}: remove it, or give '
-                    'the same one'
+                    f'{_difference(facts[name], here)}: remove it, or give the '
+                    'same one'
                 )
         try:
-            self.model.load_state_dict(_part('model', tensors))
-            load_optimizer_state(
-                self.optimizer, _part('optimizer', tensors), facts['optimizer']
-            )
-            self.targets.load_state(_part('targets', tensors))
-            self.generator.set_state(tensors['generator'])
-            self.history = History(**facts['history'])
-            self.losses = list(facts['losses'])
-            self.rows, self.validations = facts['rows'], facts['validations']
-            self.began = time.perf_counter() - facts['seconds']
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            self._restore(tensors, facts)
+        except (LookupError, TypeError, ValueError, RuntimeError) as error:
             raise BCMError(
-                f'{self.checkpoint} does not fit this map: {error}'
+                f'{self.checkpoint} does not fit this map: {error!s:.500}'
             ) from None
-        self.history.interrupted = False
+
+    def _identity(self) -> dict[str, Any]:
+        """What a run that is resumed must have in common with this one."""
+        return {
+            'config': asdict(self.config),
+            'graph': fingerprint(self.data),
+            'terminal': self.model.terminal,
+            'encoder': describe_encoder(self.model.encoder),
+        }
+
+    def _restore(
+        self, tensors: dict[str, Tensor], facts: dict[str, Any]
+    ) -> None:
+        """The caller's map comes last, when nothing can go wrong any more."""
+        weights, moments, pool = (
+            _part(name, tensors) for name in ('model', 'optimizer', 'targets')
+        )
+        history = checked_progress(facts)
+        check_tensors(weights, self.model.state_dict())
+        check_tensors(pool, self.targets.state())
+        check_tensors(
+            {'generator': tensors['generator']},
+            {'generator': self.generator.get_state()},
+        )
+        check_optimizer(self.optimizer, moments, facts['optimizer'])
+        load_optimizer_state(self.optimizer, moments, facts['optimizer'])
+        self.targets.load_state(pool)
+        self.generator.set_state(tensors['generator'])
+        self.history = history
+        self.losses = facts['losses']
+        self.rows, self.validations = facts['rows'], facts['validations']
+        self.began = time.perf_counter() - facts['seconds']
+        self.model.load_state_dict(weights)
 
 
 def _difference(there: object, here: object) -> str:

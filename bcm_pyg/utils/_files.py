@@ -2,12 +2,23 @@ from __future__ import annotations
 
 import gzip
 import os
-import tempfile
+import re
+import secrets
 import zlib
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
 from bcm_pyg.errors import BCMError
+
+
+def as_path(name: str, value: object) -> Path:
+    """What an argument names; an empty name is none."""
+    if isinstance(value, (str, os.PathLike)):
+        path = os.fspath(value)
+        if isinstance(path, str) and path and '\0' not in path:
+            return Path(path)
+    raise BCMError(f'{name} must name a file or folder (got {value!r:.80})')
 
 
 def read_file(path: str | PathLike[str], max_bytes: int) -> bytes:
@@ -38,16 +49,27 @@ def read_file(path: str | PathLike[str], max_bytes: int) -> bytes:
 
 def replace_file(path: Path, content: bytes) -> None:
     """Writes a file so that it is there in full or not at all."""
-    handle, temporary = tempfile.mkstemp(
-        dir=path.parent, prefix=f'.{path.name}.', suffix='.part'
-    )
+    temporary = path.with_name(f'.{path.name}.{secrets.token_hex(4)}.part')
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, 'O_BINARY', 0)
+    handle = os.open(temporary, flags, 0o666)  # less what the umask takes
     try:
         with os.fdopen(handle, 'wb') as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def remove_parts(path: Path) -> None:
+    """Removes what killed calls of :func:`replace_file` left behind.
+
+    Nobody else may be writing the file.
+    """
+    part = re.compile(rf'\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part')
+    with suppress(OSError):
+        for found in path.parent.iterdir():
+            if part.fullmatch(found.name):
+                found.unlink()

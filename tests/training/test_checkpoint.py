@@ -12,6 +12,7 @@ import torch
 
 from bcm_pyg import BCM, BCMError, FitConfig, fit
 from bcm_pyg.datasets import weighted_grid
+from bcm_pyg.nn import InteractionEncoder, Transition
 from bcm_pyg.training import trainer as trainer_module
 from bcm_pyg.training.checkpoint import read_checkpoint, write_checkpoint
 
@@ -80,8 +81,116 @@ def test_another_run_is_refused(tmp_path):
     other = weighted_grid('ushape', side=10, seed=4)
     with pytest.raises(BCMError, match='another graph'):
         fit(model, other, CONFIG, resume=path)
-    with pytest.raises(BCMError, match='does not fit this map'):
-        fit(BCM.from_data(data, 'k_hot'), data, CONFIG, resume=path)
+
+
+def test_another_map_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / 'run.safetensors'
+    model, data = make()
+    fit(model, data, CONFIG, resume=path)
+    others = {
+        'encoder .name, config.': BCM.from_data(data, 'k_hot'),
+        'encoder .config.': BCM.from_data(data, init='random'),
+        'terminal': BCM.from_data(data, terminal='paper'),
+        'encoder ': BCM.from_data(data, Own(data)),
+    }
+    others['does not fit this map: .* is torch.float32'] = BCM(
+        model.encoder, Transition(model.encoder.out_channels, 16)
+    )
+    for message, other in others.items():
+        before = {k: v.clone() for k, v in other.state_dict().items()}
+        with pytest.raises(BCMError, match=message):
+            fit(other, data, CONFIG, resume=path)
+        for name, value in other.state_dict().items():
+            assert torch.equal(value, before[name]) or name == 'cost_scale'
+
+
+class Own(torch.nn.Module):
+    """Of a user: no name, no settings."""
+
+    def __init__(self, data):
+        super().__init__()
+        self.out_channels = 2
+        self.lin = torch.nn.Linear(2, 2)
+
+    def forward(self, data):
+        return self.lin(data.pos)
+
+
+def test_an_encoder_without_a_name_is_resumed(tmp_path):
+    path = tmp_path / 'run.safetensors'
+    _, data = make()
+    fit(BCM.from_data(data, Own(data)), data, CONFIG, resume=path)
+    model = BCM.from_data(data, Own(data))
+    assert fit(model, data, CONFIG, resume=path).steps == 24
+
+
+def test_older_files_are_refused(tmp_path):
+    path = tmp_path / 'run.safetensors'
+    model, data = make()
+    fit(model, data, CONFIG, resume=path)
+    for name in ('terminal', 'encoder'):
+        tensors, facts = read_checkpoint(path)
+        del facts[name]
+        write_checkpoint(tmp_path / 'old', tensors, facts)
+        with pytest.raises(BCMError, match=f'not say of what {name}.*remove'):
+            fit(model, data, CONFIG, resume=tmp_path / 'old')
+
+
+@pytest.mark.parametrize('optimizer', ['soap', 'adam'])
+def test_files_of_another_structure(tmp_path, optimizer):
+    """The digest is right, but what it vouches for is no state of a run."""
+    path, other = tmp_path / 'run.safetensors', tmp_path / 'other'
+    config = FitConfig(
+        steps=4, seeds=3, pool=2, validation_queries=0, optimizer=optimizer
+    )
+    data = weighted_grid('open', side=4, seed=3)
+    encoder = InteractionEncoder.from_data(data, channels=2)
+    model = BCM(encoder, Transition(encoder.out_channels, 4, 4))
+    fit(model, data, config, resume=path)
+    before = {k: v.clone() for k, v in model.state_dict().items()}
+    tensors, facts = read_checkpoint(path)
+
+    def refused(tensors, facts):
+        write_checkpoint(other, tensors, facts)
+        with pytest.raises(BCMError) as caught:
+            fit(model, data, config, resume=other)
+        assert len(str(caught.value)) < 1000
+        for name, value in model.state_dict().items():
+            assert torch.equal(value, before[name])
+
+    for value in ([1, 2], 'x', None, {}, {'config': 1}):
+        refused(tensors, value)
+    odd = [None, 'x', [1], ['x'], {'0': 1}, {'a.b': 1}, {'0.step': 'x'}, -1]
+    for key in ('history', 'losses', 'rows', 'seconds', 'validations'):
+        refused(tensors, {k: v for k, v in facts.items() if k != key})
+        for value in [*odd, float('nan')]:
+            if (key, value) != ('losses', [1]):
+                refused(tensors, {**facts, key: value})
+    for value in odd:
+        refused(tensors, {**facts, 'optimizer': value})
+    for key in facts['history']:
+        if key != 'interrupted':
+            history = {**facts['history'], key: 'x'}
+            refused(tensors, {**facts, 'history': history})
+    for key, value in tensors.items():
+        refused({k: v for k, v in tensors.items() if k != key}, facts)
+        refused({**tensors, key: value[None]}, facts)
+        refused({**tensors, key: value.to(torch.int16)}, facts)
+        if value.is_floating_point() and key != 'targets.value':
+            refused({**tensors, key: value * float('nan')}, facts)
+    for key in ('targets.goals', 'targets.next'):
+        for shift in (-(10**6), 10**6):
+            refused({**tensors, key: tensors[key] + shift}, facts)
+    refused({**tensors, 'model.x': torch.ones(1)}, facts)
+    refused({**tensors, 'optimizer.99.mean': torch.ones(1)}, facts)
+    assert fit(model, data, config, resume=path).steps == 4
+
+
+@pytest.mark.parametrize('path', [3, '', 'a\0b', b'x'])
+def test_what_is_no_file(path):
+    model, data = make()
+    with pytest.raises(BCMError, match='resume must name a file'):
+        fit(model, data, CONFIG, resume=path)
 
 
 @pytest.mark.parametrize('damage', ['cut', 'flip', 'junk', 'empty'])
@@ -115,6 +224,12 @@ def test_write_is_atomic(tmp_path, monkeypatch):
         write_checkpoint(path, {'a': torch.zeros(3)}, {'step': 2})
     tensors, facts = read_checkpoint(path)
     assert facts == {'step': 1} and tensors['a'].tolist() == [1, 1, 1]
+    assert [p.name for p in tmp_path.iterdir()] == ['file']
+
+
+def test_what_killed_writes_left_goes(tmp_path):
+    (tmp_path / '.file.0123abcd.part').write_text('half')
+    write_checkpoint(tmp_path / 'file', {'a': torch.ones(3)}, {'step': 1})
     assert [p.name for p in tmp_path.iterdir()] == ['file']
 
 

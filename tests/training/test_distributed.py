@@ -109,18 +109,7 @@ def assert_close(one: dict[str, Any], two: dict[str, Any]) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    'name',
-    [
-        pytest.param(
-            'default',
-            marks=pytest.mark.xfail(
-                strict=True, reason='SOAP follows the last bits of gradients'
-            ),
-        ),
-        *sorted(RUNS.keys() - {'default'}),
-    ],
-)
+@pytest.mark.parametrize('name', RUNS)
 def test_the_steps_of_one_process(
     results: list[dict[str, Any]], name: str
 ) -> None:
@@ -155,6 +144,14 @@ def test_an_interrupt_ends_all_on_the_same_step(
     assert results[0]['interrupted']['interrupted'] is True
     assert 0 < results[0]['interrupted']['steps'] < 20
     assert_same(results[0]['interrupted'], results[1]['interrupted'])
+
+
+def test_a_callback_that_stops_ends_all_on_the_same_step(
+    results: list[dict[str, Any]],
+) -> None:
+    assert results[0]['stopped']['interrupted'] is True
+    assert 0 < results[0]['stopped']['steps'] < 20
+    assert_same(results[0]['stopped'], results[1]['stopped'])
 
 
 def test_processes_must_agree(results: list[dict[str, Any]]) -> None:

@@ -158,6 +158,19 @@ def interrupted_run() -> dict[str, Any]:
     return outcome(model, fit(model, data, TINY, callback=callback))
 
 
+def stopped_run() -> dict[str, Any]:
+    """The callback of process 0 stops the run; then all go on together."""
+    data = graph('grid')
+    model = make_map(data, small=True)
+
+    def callback(step: int, metrics: dict[str, float]) -> None:
+        raise KeyboardInterrupt
+
+    out = outcome(model, fit(model, data, TINY, callback=callback))
+    plan_distributed(Planner(model, data), *queries()['many'])
+    return out
+
+
 def killed_run(rank: int, checkpoint: Path) -> None:
     """Process 1 is gone in the middle of a step."""
     trainer.CHECKPOINT_EVERY = 0.0
@@ -195,6 +208,7 @@ def main(rank: int, folder: Path) -> None:
     out['refused'] = refusal(lambda: fit(model, data, other))
     out['plans'] = plans(rank)
     out['interrupted'] = interrupted_run()
+    out['stopped'] = stopped_run()
     shared = folder / 'shared.checkpoint'  # which process 0 alone can see
     mine = shared if rank == 0 else folder / 'not there' / 'at all'
     for _ in range(2):  # made, then found finished

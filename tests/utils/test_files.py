@@ -4,7 +4,7 @@ import os
 import pytest
 
 from bcm_pyg import BCMError
-from bcm_pyg.utils import read_file, replace_file
+from bcm_pyg.utils import as_path, read_file, remove_parts, replace_file
 
 
 @pytest.mark.parametrize('content', [b'', b'a', b'ab' * 10_000, b'\x1f'])
@@ -71,3 +71,36 @@ def test_a_file_is_replaced_in_full_or_not_at_all(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ['file']
     replace_file(path, b'new')
     assert path.read_bytes() == b'new'
+
+
+@pytest.mark.skipif(os.name != 'posix', reason='there is no umask')
+@pytest.mark.parametrize('umask', [0o077, 0o022, 0o002])
+def test_the_umask_is_respected(tmp_path, umask):
+    path = tmp_path / 'file'
+    before = os.umask(umask)
+    try:
+        replace_file(path, b'new')
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+def test_parts_that_were_left_go(tmp_path):
+    path = tmp_path / 'a+b.c'
+    kept = ['a+b.c', '.x.0123abcd.part', '.a+b.c.mine.part', '.aab.c.0_.part']
+    parts = ['.a+b.c.0123abcd.part', '.a+b.c.ab_d0123.part']
+    for name in kept + parts:
+        (tmp_path / name).write_text('')
+    remove_parts(path)
+    assert sorted(os.listdir(tmp_path)) == sorted(kept)
+    remove_parts(tmp_path / 'none' / 'file')
+
+
+@pytest.mark.parametrize('value', [None, 3, b'x', '', 'a\0b', ['x']])
+def test_what_is_no_path(value):
+    with pytest.raises(BCMError, match='it must name a file or folder'):
+        as_path('it', value)
+
+
+def test_what_is_a_path(tmp_path):
+    assert as_path('it', str(tmp_path)) == as_path('it', tmp_path) == tmp_path

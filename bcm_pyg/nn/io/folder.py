@@ -26,21 +26,10 @@ WEIGHTS = re.compile(r'map-[0-9a-f]{16}\.safetensors')
 _PARTS = re.compile(
     rf'\.({re.escape(CONFIG)}|{WEIGHTS.pattern})\.[^.]*\.part', re.ASCII
 )
+#: What file systems say that do not sync folders.
+_CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF)
 #: Seconds to wait for another process that is saving.
 PATIENCE = 60.0
-
-
-def as_folder(path: object) -> Path:
-    """The folder that a path names."""
-    if not isinstance(path, (str, os.PathLike)) or path == '':
-        raise BCMError(f'path must name a folder (got {path!r:.80})')
-    try:
-        name = os.fspath(path)
-        if isinstance(name, str) and '\0' not in name:
-            return Path(name)
-    except TypeError:  # of a __fspath__ that is none
-        pass
-    raise BCMError(f'path must name a folder (got {path!r:.80})')
 
 
 @contextmanager
@@ -102,11 +91,14 @@ def _lock(handle: int, folder: Path) -> bool:
 
 
 def sync(folder: Path) -> None:
-    """Makes the names in a folder outlive a loss of power."""
+    """Makes the names in a folder outlive a loss of power, if it can."""
     if fcntl is not None:
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
+        except OSError as error:
+            if error.errno not in _CANNOT_SYNC:
+                raise
         finally:
             os.close(handle)
 

@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, planning_graph
+from bcm_pyg.utils import as_path
 
 from ..bcm import BCM
 from ..quantize import check_stored, expand
@@ -19,7 +20,7 @@ from .build import (
     wanted_state,
 )
 from .config import damaged, read_config
-from .folder import as_folder, reading
+from .folder import reading
 from .weights import check_places, naming, read_header, read_tensors
 
 #: A save may replace the weights while they are looked for.
@@ -39,7 +40,7 @@ def load_map(
     """
     if not isinstance(force, bool):
         raise BCMError(f'force must be a bool (got {force!r:.80})')
-    folder = as_folder(path)
+    folder = as_path('path', path)
     data = planning_graph(data)
     graph = fingerprint(data)
     for attempt in range(1, ATTEMPTS + 1):

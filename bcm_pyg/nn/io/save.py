@@ -8,7 +8,7 @@ from os import PathLike
 import safetensors.torch
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import check_choice, replace_file
+from bcm_pyg.utils import as_path, check_choice, replace_file
 
 from ..bcm import BCM
 from ..encoders.resolver import encoder_name
@@ -22,7 +22,7 @@ from .build import (
     wanted_state,
 )
 from .config import FORMAT, VERSION, config_text
-from .folder import CONFIG, as_folder, sync, tidy, writing
+from .folder import CONFIG, sync, tidy, writing
 from .weights import read_header
 
 
@@ -34,7 +34,7 @@ def save_map(
     One save at a time: another process that saves into the same folder waits.
     """
     check_choice('dtype', dtype, DTYPES)
-    folder = as_folder(path)
+    folder = as_path('path', path)
     name = encoder_name(model.encoder)
     if not isinstance(model.transition, Transition):
         raise BCMError(

@@ -405,9 +405,9 @@ def test_what_is_no_folder(
     diamond: Data, path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BCMError, match='path must name a folder'):
+    with pytest.raises(BCMError, match='path must name a file or folder'):
         BCM.load(path, diamond)
-    with pytest.raises(BCMError, match='path must name a folder'):
+    with pytest.raises(BCMError, match='path must name a file or folder'):
         tiny_map(diamond).save(path)
     assert list(tmp_path.iterdir()) == []
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import subprocess
 import sys
 import threading
@@ -63,6 +65,25 @@ def test_a_full_disk_leaves_the_old_map(
             tiny_map(diamond).save(saved)
     assert_same(old, BCM.load(saved, diamond), diamond)
     assert sorted(os.listdir(saved)) == before
+
+
+def test_folders_that_cannot_be_synced(
+    diamond: Data, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync, number = os.fsync, errno.EINVAL
+
+    def files_alone(handle: int) -> None:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(number, 'no')
+        sync(handle)
+
+    monkeypatch.setattr(os, 'fsync', files_alone)
+    model = tiny_map(diamond)
+    model.save(saved)
+    assert_same(model, BCM.load(saved, diamond), diamond)
+    number = errno.EIO
+    with pytest.raises(BCMError, match='cannot write a map'):
+        model.save(saved)
 
 
 def test_leftovers_go_with_the_next_save(diamond: Data, saved: Path) -> None:
