@@ -115,6 +115,15 @@ def evaluate(
         data (torch_geometric.data.Data): The graph.
         starts (int, list, numpy.ndarray or torch.Tensor): The starts.
         goals (int, list, numpy.ndarray or torch.Tensor): The goals.
+
+    Example:
+        >>> from bcm_pyg import evaluate
+        >>> from bcm_pyg.baselines import Dijkstra
+        >>> from bcm_pyg.datasets import weighted_grid
+        >>> data = weighted_grid('open', side=4, seed=42)
+        >>> report = evaluate(Dijkstra(data), data, [0, 1], 15)
+        >>> report.success_rate, report.gap
+        (1.0, 0.0)
     """
     if isinstance(planner, (torch.nn.Module, type)) or not callable(planner):
         raise BCMError(

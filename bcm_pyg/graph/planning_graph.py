@@ -48,6 +48,17 @@ def planning_graph(
     Raises:
         BCMError: If the graph cannot be planned on; the message names the
             attribute and the first offending node or edge.
+
+    Example:
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> from bcm_pyg import planning_graph
+        >>> data = Data(
+        ...     pos=torch.tensor([[0.0, 0.0], [3.0, 4.0]]),
+        ...     edge_index=torch.tensor([[0, 1, 1], [1, 0, 1]]),
+        ... )
+        >>> planning_graph(data, cost='length').edge_cost  # without the loop
+        tensor([5., 5.])
     """
     check.is_homogeneous(data)
     position = check.position(

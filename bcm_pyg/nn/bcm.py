@@ -47,6 +47,13 @@ class BCM(torch.nn.Module):
             :obj:`"paper"`, 0. (default: :obj:`"calibrated"`)
         cost_scale (float, optional): The cost that a score of 1 stands for.
             (default: the mean cost of the first graph it is trained on)
+
+    Example:
+        >>> from bcm_pyg import BCM
+        >>> from bcm_pyg.datasets import weighted_grid
+        >>> model = BCM.from_data(weighted_grid('ushape', side=40))
+        >>> model.num_parameters(), model.storage_bytes()
+        (186112, 744448)
     """
 
     cost_scale: Tensor

@@ -66,6 +66,15 @@ class Planner:
             scores, about 1 kB an edge, filled in as nodes are visited. Without
             it a planner keeps 1 kB a node and takes about five times as long.
             (default: :obj:`True` up to one million edges, which take 1 GiB)
+
+    Example:
+        >>> from bcm_pyg import BCM, Planner
+        >>> from bcm_pyg.datasets import weighted_grid
+        >>> data = weighted_grid('open', side=4, costs='uniform', seed=42)
+        >>> planner = Planner(BCM.from_data(data), data, complete=True)
+        >>> plan = planner([0, 0], [1, 0])
+        >>> plan.success.tolist(), plan.path(1)
+        ([True, True], [0])
     """
 
     def __init__(

@@ -92,6 +92,15 @@ def fit(
     Raises:
         BCMError: If the loss or a gradient is not finite; the map then keeps
             the weights of the step before. Or if another process has ended.
+
+    Example:
+        >>> from bcm_pyg import BCM, FitConfig, fit
+        >>> from bcm_pyg.datasets import weighted_grid
+        >>> data = weighted_grid('open', side=4, seed=42)
+        >>> model = BCM.from_data(data)
+        >>> history = fit(model, data, FitConfig(steps=2))
+        >>> history.steps, model.record['steps']
+        (2, 2)
     """
     if not isinstance(model, BCM):
         raise BCMError(f'model must be a BCM (got {type(model).__name__})')
