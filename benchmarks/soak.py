@@ -3,13 +3,13 @@
     python benchmarks/soak.py --seconds 3600
 
 Each round trains a map for some steps with a checkpoint, stops and resumes it,
-saves and loads it, plans with every readout, changes costs and edges of the
-graph, and trains on. The resident memory after each round is compared: the
-least of the last third of the rounds may not be more than ``--bound`` MB above
-that of the first third, once the rounds of the warm-up are past. (The least,
-since an allocator keeps a few MB more after some rounds, though it is asked to
-give back what is free.) Open files and files left in the folder may not grow at
-all. Ends with status 1 if one does.
+saves and loads it, plans with every readout and with proofs, changes costs and
+edges of the graph, and trains on. The resident memory after each round is
+compared: the least of the last third of the rounds may not be more than
+``--bound`` MB above that of the first third, once the rounds of the warm-up are
+past. (The least, since an allocator keeps a few MB more after some rounds,
+though it is asked to give back what is free.) Open files and files left in the
+folder may not grow at all. Ends with status 1 if one does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,24 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, FitConfig, Planner, evaluate, fit, planning_graph
 from bcm_pyg.datasets import sample_queries, weighted_grid
-from bcm_pyg.planning import Greedy, VisitedGreedy
+from bcm_pyg.planning import (
+    Beam,
+    BestFirst,
+    Corridor,
+    Greedy,
+    Lookahead,
+    Readout,
+    VisitedGreedy,
+)
+
+READOUTS: list[Readout] = [
+    Greedy(),
+    VisitedGreedy(),
+    Lookahead(2),
+    Beam(4),
+    BestFirst(),
+    Corridor(),
+]
 
 
 def resident_bytes() -> int:
@@ -67,7 +84,9 @@ def changed(data: Data, generator: torch.Generator) -> Data:
     )
 
 
-def one_round(number: int, side: int, steps: int, folder: Path) -> float:
+def one_round(
+    number: int, side: int, steps: int, queries: int, folder: Path
+) -> float:
     """A life of a map; returns its Gap, so that nobody can skip the work."""
     torch.manual_seed(number)
     generator = torch.Generator().manual_seed(number)
@@ -85,13 +104,15 @@ def one_round(number: int, side: int, steps: int, folder: Path) -> float:
     checkpoint.unlink()
     model.save(folder / 'map')
     model = BCM.load(folder / 'map', data)
-    starts, goals = sample_queries(data, 500, seed=number)
-    for readout in (Greedy(), VisitedGreedy()):
-        report = evaluate(Planner(model, data, readout), data, starts, goals)
+    starts, goals = sample_queries(data, queries, seed=number)
+    for readout in READOUTS:
+        evaluate(Planner(model, data, readout), data, starts, goals)
+    proven = Planner(model, data, Corridor(), epsilon=0.1)
+    evaluate(proven, data, starts, goals)
     Planner(model, data).distance_matrix(starts[:20], goals[:20])
     after = changed(data, generator)
     fit(model, after, config)
-    starts, goals = sample_queries(after, 500, seed=number)
+    starts, goals = sample_queries(after, queries, seed=number)
     report = evaluate(Planner(model, after), after, starts, goals)
     model.save(folder / 'map')
     return report.gap
@@ -110,6 +131,7 @@ def main() -> int:
     flags.add_argument('--bound', type=float, default=4, help='MB of growth')
     flags.add_argument('--side', type=int, default=16)
     flags.add_argument('--steps', type=int, default=20)
+    flags.add_argument('--queries', type=int, default=500)
     args = flags.parse_args()
     began, number = time.perf_counter(), 0
     memory: list[int] = []
@@ -118,7 +140,7 @@ def main() -> int:
         folder = Path(name)
         # At least so many rounds that there is something to compare.
         while time.perf_counter() - began < args.seconds or len(memory) < 3:
-            gap = one_round(number, args.side, args.steps, folder)
+            gap = one_round(number, args.side, args.steps, args.queries, folder)
             number += 1
             size = resident_bytes()
             left = sum(path.is_file() for path in folder.rglob('*'))

@@ -16,7 +16,9 @@ from bcm_pyg.errors import BCMError
 def ushape(side: int) -> np.ndarray:
     """A U that opens upward: 8 t wide, 5 t high, t thick, t = side / 20."""
     if side < 10:
-        raise BCMError(f"layout 'ushape' needs a side of 10 (got {side})")
+        raise BCMError(
+            f"layout 'ushape' needs a side of at least 10 (got {side})"
+        )
     thick = max(1, round(side / 20))
     height, width = 5 * thick, 8 * thick
     top, left = (side - height) // 2, (side - width) // 2

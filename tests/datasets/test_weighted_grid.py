@@ -168,7 +168,7 @@ def test_global_generators_are_left_alone():
         ({'layout': np.zeros((2, 3), dtype=bool), 'side': 3}, 'not side 3'),
         ({'layout': np.ones((3, 3), dtype=bool)}, 'no edges'),
         ({'layout': np.zeros((1, 1), dtype=bool)}, 'no edges'),
-        ({'side': 9}, "'ushape' needs a side of 10"),
+        ({'side': 9}, "'ushape' needs a side of at least 10"),
         ({'side': 40.0}, 'side must be an int'),
         ({'costs': 'steep'}, "costs must be one of .*got 'steep'"),
         ({'costs': (1,)}, r'costs must be \(low, high\)'),
