@@ -2,8 +2,9 @@
 
     torchrun --nproc_per_node=2 examples/train_distributed.py
 
-Every process holds the graph and takes a share of the goals of each step, so
-the map is the one that a single process would learn in as many steps. Process 0
+Every process holds the graph and takes a share of the goals of each step. A
+step is that of a single process up to rounding; over many steps differences
+grow, so it is not, bit for bit, the map that one process would learn. Process 0
 alone prints and writes. Killed, it goes on from its checkpoint when started
 again, with any number of processes. Without torchrun it trains in one process.
 """

@@ -9,10 +9,11 @@ from typing import Any, Self
 
 import pytest
 import torch
+from helpers import ALL_READOUTS
 from torch import Tensor
 from torch_geometric.data import Data
 
-from bcm_pyg import BCM, BCMError, Plan, Planner, fit
+from bcm_pyg import BCM, BCMError, Plan, Planner, baselines, fit
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.nn import NodeEncoder, check_encoder
 from bcm_pyg.planning import Greedy, plan_of_walks
@@ -118,6 +119,15 @@ def test_no_table_is_typed_by_hand(name):
     text = (ROOT / name).read_text()
     text = re.sub(r'<!-- table.*?<!-- end -->', '', text, flags=re.DOTALL)
     assert not re.findall(r'\d+(?:\.\d+)? ?%', text)
+
+
+def test_readme_names_what_there_is():
+    text = (ROOT / 'README.md').read_text()
+    names = [type(readout).__name__ for readout in ALL_READOUTS]
+    names += [name for name in baselines.__all__ if name[0].isupper()]
+    names += [path.name for path in (ROOT / 'examples').glob('*.py')]
+    names += ['complete=True', 'epsilon=']
+    assert [name for name in names if name not in text] == []
 
 
 def test_readme_is_short():
