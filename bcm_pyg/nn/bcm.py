@@ -68,7 +68,7 @@ class BCM(torch.nn.Module):
         super().__init__()
         if terminal not in TERMINALS:
             raise BCMError(
-                f'terminal must be one of {TERMINALS} (got {terminal!r})'
+                f'terminal must be one of {TERMINALS} (got {terminal!r:.80})'
             )
         if not isinstance(encoder, torch.nn.Module):
             got = encoder if isinstance(encoder, type) else type(encoder)
@@ -80,7 +80,7 @@ class BCM(torch.nn.Module):
         if not isinstance(width, int):
             raise BCMError(
                 f'encoder {type(encoder).__name__} must have an int attribute '
-                f'out_channels (got {width!r})'
+                f'out_channels (got {width!r:.80})'
             )
         # As the buffer will hold it: 1e-50 is 0 there.
         scale = 1.0 if cost_scale is None else float(cost_scale)

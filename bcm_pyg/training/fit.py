@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, replace
 from os import PathLike
+from pathlib import Path
 
 from torch_geometric.data import Data
 
@@ -113,19 +114,10 @@ def fit(
     data = planning_graph(data).to(model.device)
     config = resolve_config(config, Adjacency.from_data(data))
     processes = Processes(distributed)
-    model.adopt(data)
-    begin_together(processes, model, config)
     was_training = model.training
-    model.train()
     try:
-        trainer = Trainer(
-            model,
-            data,
-            config,
-            progress,
-            callback,
-            checkpoint,
-            processes,
+        trainer = _begin(
+            model, data, config, progress, callback, checkpoint, processes
         )
         history = trainer.run()
     finally:
@@ -138,6 +130,33 @@ def fit(
         'validation_success_rate': _last(history.success_rate),
     }
     return history
+
+
+def _begin(
+    model: BCM,
+    data: Data,
+    config: FitConfig,
+    progress: bool,
+    callback: Callback | None,
+    checkpoint: Path | None,
+    processes: Processes,
+) -> Trainer:
+    """A trainer that may run; if there is none, the map is left as it was."""
+    before = model.graph, model.stored_dtype, model._has_scale
+    scale = model.cost_scale.clone()
+    try:
+        model.adopt(data)
+        begin_together(processes, model, config)
+        model.train()
+        trainer = Trainer(
+            model, data, config, progress, callback, checkpoint, processes
+        )
+        trainer.resume()
+    except BCMError:
+        model.graph, model.stored_dtype, model._has_scale = before
+        model.cost_scale.copy_(scale)
+        raise
+    return trainer
 
 
 def resolve_config(config: FitConfig, adjacency: Adjacency) -> FitConfig:

@@ -106,6 +106,14 @@ class Trainer:
             bar_format='{l_bar}{bar}| {n:.0f}/{total:.0f} {unit}{postfix}',
         )
 
+    def resume(self) -> None:
+        """Goes on from the checkpoint, if there is one that fits."""
+        try:
+            self._resume()
+        except BaseException:
+            self.bar.close()
+            raise
+
     def run(self) -> History:
         """Trains until the budget is spent, or Ctrl-C."""
         with self.sum_gradients.interruptible():
@@ -113,7 +121,6 @@ class Trainer:
 
     def _run(self) -> History:
         try:
-            self._resume()
             self.save()  # an unwritable path is better found out now
             last_saved = time.perf_counter()
             while (done := self._agreed_done()) < 1:
@@ -287,7 +294,7 @@ class Trainer:
                 'no two nodes of the graph can reach each other, so training '
                 'is not validated. Edges are directed: an undirected graph '
                 'holds both directions',
-                stacklevel=4,
+                stacklevel=5,
             )
             return None
 

@@ -14,7 +14,7 @@ MAX_INT = 2**63 - 1
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Refuses what is not one of :obj:`choices`."""
     if value not in choices:
-        raise BCMError(f'{name} must be one of {choices} (got {value!r})')
+        raise BCMError(f'{name} must be one of {choices} (got {value!r:.80})')
 
 
 def check_int(
@@ -29,7 +29,7 @@ def check_int(
         wanted = f'from {least} to {most}'
         if most == MAX_INT:
             wanted = f'of at least {least}'
-        raise BCMError(f'{name} must be an int {wanted} (got {value!r})')
+        raise BCMError(f'{name} must be an int {wanted} (got {value!r:.80})')
 
 
 def check_float(name: str, value: object, *, positive: bool = False) -> None:
@@ -42,4 +42,4 @@ def check_float(name: str, value: object, *, positive: bool = False) -> None:
         or (positive and value == 0)
     ):
         sign = 'positive' if positive else 'non-negative'
-        raise BCMError(f'{name} must be finite and {sign} (got {value!r})')
+        raise BCMError(f'{name} must be finite and {sign} (got {value!r:.80})')

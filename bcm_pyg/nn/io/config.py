@@ -74,6 +74,8 @@ def read_config(folder: Path) -> dict[str, Any]:
             config = strict_json(file.read(size))
     except FileNotFoundError:
         raise BCMError(f'there is no map in {folder}: no {CONFIG}') from None
+    except BCMError as error:
+        raise damaged(folder, error) from None
     except (OSError, ValueError, RecursionError) as error:
         raise damaged(folder, f'{CONFIG}: {error}') from None
     if not isinstance(config, dict) or config.get('format') != FORMAT:

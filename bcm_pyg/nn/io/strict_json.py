@@ -3,14 +3,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bcm_pyg.errors import BCMError
-
 
 def strict_json(text: bytes) -> Any:
     """What a text of JSON says, if it says it once, in finite numbers.
 
     Raises:
-        BCMError, ValueError, RecursionError: If it is no such text.
+        ValueError, RecursionError: If it is no such text.
     """
     return json.loads(
         text, object_pairs_hook=_object, parse_constant=_refuse_constant
@@ -23,10 +21,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise BCMError(f'there are two entries {key!r:.80}')
+                raise ValueError(f'there are two entries {key!r:.80}')
             seen.add(key)
     return out
 
 
 def _refuse_constant(name: str) -> None:
-    raise BCMError(f'{name} is not a number of JSON')
+    raise ValueError(f'{name} is not a number of JSON')
