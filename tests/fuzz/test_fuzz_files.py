@@ -47,7 +47,7 @@ def npz() -> bytes:
 
 def graphml() -> bytes:
     graph = nx.MultiDiGraph(crs='epsg:32631')
-    graph.add_nodes_from((n, {'x': float(n), 'y': n / 2}) for n in range(4))
+    graph.add_nodes_from((n, {'x': 1e5 + n, 'y': n / 2}) for n in range(4))
     graph.add_edges_from((n, (n + 1) % 4, {'length': 1.5}) for n in range(4))
     return b'\n'.join(line.encode() for line in nx.generate_graphml(graph))
 

@@ -81,3 +81,32 @@ def assert_same_answers(
                 torch.testing.assert_close(value, wanted, rtol=1e-5, atol=1e-6)
                 if not value.is_floating_point():
                     assert torch.equal(value, wanted)
+
+
+def test_planners_built_at_once_leave_the_mode_alone() -> None:
+    data = weighted_grid('open', side=6, seed=2)
+    model = BCM.from_data(data, 'gnn').train()
+    ready = threading.Barrier(THREADS, timeout=60)
+
+    def build(_: int) -> None:
+        ready.wait()
+        for _ in range(10):
+            Planner(model, data)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(build, range(THREADS)))
+    assert all(part.training for part in model.modules())
+
+
+@pytest.mark.parametrize(
+    'option', [{'epsilon': 0.05}, {'landmarks': 3}], ids=str
+)
+def test_proofs(graph: Data, option: dict[str, float]) -> None:
+    model = BCM.from_data(graph)
+    queries = [sample_queries(graph, 20, seed=seed) for seed in range(8)]
+    alone = Planner(model, graph, **option)  # type: ignore[arg-type]
+    expected = [routes(alone, *query) for query in queries]
+    shared = Planner(model, graph, **option)  # type: ignore[arg-type]
+    found = in_threads(shared, routes, queries)
+    for one, two in zip(expected, found, strict=True):
+        assert all(map(torch.equal, one, two))
