@@ -9,6 +9,10 @@ from torch import Tensor
 
 #: Matrices with a longer side are preconditioned on the other side alone.
 MAX_SIDE = 1024
+#: Of the trace of a running mean, what is added to its diagonal.
+RIDGE = 1e-5
+#: Keeps 0 / 0 from happening where there is no gradient at all.
+TINY = 1e-30
 
 
 class SOAP(torch.optim.Optimizer):
@@ -18,9 +22,15 @@ class SOAP(torch.optim.Optimizer):
     For a matrix :math:`W` with gradient :math:`G` the running means of
     :math:`G G^\top` and :math:`G^\top G` have eigenbases :math:`Q_L, Q_R`;
     Adam runs on :math:`Q_L^\top G Q_R` and its step is turned back. The bases
-    follow by one power iteration and QR every few steps, one parameter at a
-    time. Both moments live in the eigenbasis, which saves two products a step
-    over the reference implementation. Vectors get plain Adam.
+    start as the axes and follow by one power iteration and QR every few steps,
+    one parameter at a time. Both moments live in the eigenbasis, which saves
+    two products a step over the reference implementation. Vectors get plain
+    Adam.
+
+    Adam takes steps of equal size however small a gradient is. Where it is
+    nothing but rounding, that is noise: there the bases stay as they are, and
+    steps fade out (:obj:`eps`). The last bits of gradients, which depend on the
+    number of threads and processes, then stay without consequence for long.
 
     Args:
         params (Iterable[torch.Tensor]): The parameters.
@@ -29,6 +39,8 @@ class SOAP(torch.optim.Optimizer):
             :obj:`0.95`)
         every (int, optional): Steps between two updates of a basis. (default:
             :obj:`10`)
+        eps (float, optional): Of the largest entry of a parameter's gradient,
+            what counts as little. (default: :obj:`1e-5`)
     """
 
     def __init__(
@@ -37,7 +49,7 @@ class SOAP(torch.optim.Optimizer):
         lr: float = 3e-3,
         beta: float = 0.95,
         every: int = 10,
-        eps: float = 1e-8,
+        eps: float = 1e-5,
     ) -> None:
         super().__init__(
             params, {'lr': lr, 'beta': beta, 'every': every, 'eps': eps}
@@ -54,7 +66,7 @@ class SOAP(torch.optim.Optimizer):
                 loss = closure()
         for group in self.param_groups:
             for place, parameter in enumerate(group['params']):
-                if parameter.grad is not None:
+                if parameter.grad is not None and parameter.numel() > 0:
                     self._update(parameter, group, place)
         return loss
 
@@ -81,7 +93,8 @@ class SOAP(torch.optim.Optimizer):
         state['mean'].lerp_(grad, 1 - beta)
         state['square'].mul_(beta).addcmul_(grad, grad, value=1 - beta)
         unbias = 1 - beta**count
-        scale = state['square'].sqrt().add_(group['eps'] * math.sqrt(unbias))
+        scale = state['square'].sqrt()
+        scale += group['eps'] * scale.max() + TINY
         step = _out_of_basis(state['mean'] / scale, state)
         parameter.add_(step, alpha=-group['lr'] * math.sqrt(unbias) / unbias)
 
@@ -90,21 +103,7 @@ def _start_bases(grad: Tensor, state: dict[str, Any]) -> None:
     for side, product in (('left', grad @ grad.T), ('right', grad.T @ grad)):
         if product.size(0) <= MAX_SIDE:
             state[f'{side}_mean'] = product
-            state[side] = _eigenbasis(product)
-
-
-def _eigenbasis(product: Tensor) -> Tensor:
-    """Eigenvectors, those of the largest eigenvalues first.
-
-    A first gradient is of low rank, and of no rank where little is to be
-    learned: single precision may fail on that. Any basis is a fair start, as it
-    is turned from step to step.
-    """
-    try:
-        basis = torch.linalg.eigh(product.double())[1].to(product)
-    except torch.linalg.LinAlgError:
-        basis = torch.eye(product.size(0)).to(product)
-    return basis.flip(1).contiguous()
+            state[side] = torch.eye(product.size(0)).to(product)
 
 
 def _update_statistics(
@@ -121,8 +120,9 @@ def _turn_bases(state: dict[str, Any]) -> None:
     for side, axis in (('left', 0), ('right', 1)):
         if side not in state:
             continue
-        old = state[side]
-        image = state[f'{side}_mean'] @ old
+        old, mean = state[side], state[f'{side}_mean']
+        ridge = RIDGE * float(mean.trace())
+        image = torch.addmm(old, mean, old, beta=ridge)
         order = (old * image).sum(0).argsort(descending=True)
         # Row-major like everything else: products depend on the layout in
         # their last bits, and a checkpoint does not keep it.

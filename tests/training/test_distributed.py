@@ -95,16 +95,18 @@ def assert_same(one: dict[str, Any], two: dict[str, Any]) -> None:
         assert one[key] == pytest.approx(two[key], abs=0, nan_ok=True), key
 
 
-def assert_close(one: dict[str, Any], two: dict[str, Any]) -> None:
+def assert_close(
+    one: dict[str, Any], two: dict[str, Any], factor: float = 1.0
+) -> None:
     """The same steps, up to rounding."""
     assert one['steps'] == two['steps']
-    assert one['loss'] == pytest.approx(two['loss'], rel=3e-4)
+    assert one['loss'] == pytest.approx(two['loss'], rel=factor * 3e-4)
     for name, value in one['weights'].items():
         torch.testing.assert_close(
             value,
             two['weights'][name],
             rtol=1e-3,
-            atol=5e-4,
+            atol=factor * 5e-4,
             msg=lambda text, name=name: f'{name}: {text}',
         )
 
@@ -115,7 +117,10 @@ def test_the_steps_of_one_process(
 ) -> None:
     alone = outcome(*run(name))
     assert alone['steps'] == 20
-    assert_close(results[0][name], alone)
+    # SOAP divides by small numbers more often than Adam does. Weights move by
+    # up to 0.04 in these steps.
+    factor = 4 if name == 'default' else 1
+    assert_close(results[0][name], alone, factor)
 
 
 @pytest.mark.parametrize('name', RUNS)
