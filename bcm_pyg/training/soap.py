@@ -96,7 +96,9 @@ class SOAP(torch.optim.Optimizer):
         scale = state['square'].sqrt()
         scale += group['eps'] * scale.max() + TINY
         step = _out_of_basis(state['mean'] / scale, state)
-        parameter.add_(step, alpha=-group['lr'] * math.sqrt(unbias) / unbias)
+        # Along the axes, a step of this length may be too long.
+        lr = group['lr'] * min(1.0, count / (2 * group['every']))
+        parameter.add_(step, alpha=-lr * math.sqrt(unbias) / unbias)
 
 
 def _start_bases(grad: Tensor, state: dict[str, Any]) -> None:

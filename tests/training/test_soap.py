@@ -44,7 +44,9 @@ def plain_soap(weights, gradients, lr, beta, every, eps=1e-5):
         top = mean if dim == 1 else left.T @ mean @ right
         root = (square / (1 - beta**step)).sqrt()
         step_ = top / (1 - beta**step) / (root + eps * root.max())
-        weights = weights - lr * (step_ if dim == 1 else left @ step_ @ right.T)
+        rate = lr * min(1, step / (2 * every))
+        turned_back = step_ if dim == 1 else left @ step_ @ right.T
+        weights = weights - rate * turned_back
     assert count == len(gradients)
     return weights
 
