@@ -140,6 +140,7 @@ def training_profile() -> str:
     rows = [
         [
             row['side'] ** 2,
+            row['profiled_threads'],
             *(
                 f'{row[f"{part}_ms"]:.1f} ({100 * row[f"{part}_share"]:.0f} %)'
                 for part in ('targets', 'forward', 'backward', 'optimizer')
@@ -151,6 +152,7 @@ def training_profile() -> str:
     ]
     head = [
         'N',
+        'threads',
         'targets ms',
         'forward ms',
         'backward ms',

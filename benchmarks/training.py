@@ -227,8 +227,12 @@ def run_update(args: Any) -> None:
 
 def run_profile(args: Any) -> None:
     results = Results('training_profile')
+    threads = torch.get_num_threads()
     for side in (20,) if args.quick else (20, 40, 60):
-        row = profile_step(side)
+        key = {'side': side, 'profiled_threads': threads}
+        if results.find(**key):
+            continue
+        row = profile_step(side) | key
         for name, value in row.items():
             print(f'{name:40} {value}')
         results.add(row)
