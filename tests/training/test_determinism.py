@@ -63,7 +63,9 @@ def test_same_weights_and_plans(
     assert one.state_dict().keys() == two.state_dict().keys()
     for name, value in one.state_dict().items():
         assert torch.equal(value, two.state_dict()[name]), name
-    assert first.loss == second.loss and first.gap == second.gap
+    assert first.loss == second.loss
+    # After so few steps no query may succeed: then the Gap is no number.
+    assert first.gap == pytest.approx(second.gap, rel=0, abs=0, nan_ok=True)
     assert_same(plans(one, grid), plans(two, grid))
 
 
