@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from os import PathLike
-from pathlib import Path
 
 from torch_geometric.data import Data
 
@@ -116,9 +117,14 @@ def fit(
     processes = Processes(distributed)
     was_training = model.training
     try:
-        trainer = _begin(
-            model, data, config, progress, callback, checkpoint, processes
-        )
+        with _undone_on_error(model):
+            model.adopt(data)
+            begin_together(processes, model, config)
+            model.train()
+            trainer = Trainer(
+                model, data, config, progress, callback, checkpoint, processes
+            )
+            trainer.resume()
         history = trainer.run()
     finally:
         model.train(was_training)
@@ -132,31 +138,17 @@ def fit(
     return history
 
 
-def _begin(
-    model: BCM,
-    data: Data,
-    config: FitConfig,
-    progress: bool,
-    callback: Callback | None,
-    checkpoint: Path | None,
-    processes: Processes,
-) -> Trainer:
-    """A trainer that may run; if there is none, the map is left as it was."""
+@contextmanager
+def _undone_on_error(model: BCM) -> Iterator[None]:
+    """Leaves a map of its old graph where a run cannot begin."""
     before = model.graph, model.stored_dtype, model._has_scale
     scale = model.cost_scale.clone()
     try:
-        model.adopt(data)
-        begin_together(processes, model, config)
-        model.train()
-        trainer = Trainer(
-            model, data, config, progress, callback, checkpoint, processes
-        )
-        trainer.resume()
+        yield
     except BCMError:
         model.graph, model.stored_dtype, model._has_scale = before
         model.cost_scale.copy_(scale)
         raise
-    return trainer
 
 
 def resolve_config(config: FitConfig, adjacency: Adjacency) -> FitConfig:

@@ -24,8 +24,8 @@ class SOAP(torch.optim.Optimizer):
     Adam runs on :math:`Q_L^\top G Q_R` and its step is turned back. The bases
     start as the axes and follow by one power iteration and QR every few steps,
     one parameter at a time. Both moments live in the eigenbasis, which saves
-    two products a step over the reference implementation. Vectors get plain
-    Adam.
+    two products a step over the reference implementation. Until they have
+    turned twice, steps are shorter. Vectors get plain Adam.
 
     Adam takes steps of equal size however small a gradient is. Where it is
     nothing but rounding, that is noise: there the bases stay as they are, and

@@ -294,7 +294,7 @@ class Trainer:
                 'no two nodes of the graph can reach each other, so training '
                 'is not validated. Edges are directed: an undirected graph '
                 'holds both directions',
-                stacklevel=5,
+                stacklevel=4,
             )
             return None
 

@@ -38,9 +38,7 @@ class Reachability:
         """Which nodes can reach each goal, bool :obj:`[N, G]`."""
         if self._reversed is None:
             return self.weak[:, None] == self.weak[goals]
-        label, inverse = self.strong[goals].unique(return_inverse=True)
-        some = torch.zeros_like(label)
-        some[inverse] = goals  # any goal of a component stands for the others
+        some, inverse = self._one_each(goals)
         return self._search(some).index_select(0, inverse).T
 
     def pairs(self, starts: Tensor, goals: Tensor) -> Tensor:
@@ -52,9 +50,7 @@ class Reachability:
         left = (~out & (self.weak[starts] == self.weak[goals])).nonzero()
         left = left.squeeze(1)
         starts, goals = starts[left], goals[left]
-        label, inverse = self.strong[goals].unique(return_inverse=True)
-        some = torch.zeros_like(label)
-        some[inverse] = goals
+        some, inverse = self._one_each(goals)
         chunk = max(1, 2**26 // self.weak.numel())  # 64 MB of masks at a time
         for first in range(0, some.numel(), chunk):
             part = some[first : first + chunk]
@@ -62,6 +58,13 @@ class Reachability:
             mask = self._search(part)
             out[left[here]] = mask[inverse[here] - first, starts[here]]
         return out
+
+    def _one_each(self, goals: Tensor) -> tuple[Tensor, Tensor]:
+        """One goal of each strong component, and which stands for each goal."""
+        label, inverse = self.strong[goals].unique(return_inverse=True)
+        some = torch.zeros_like(label)
+        some[inverse] = goals  # any of them will do
+        return some, inverse
 
     def _search(self, goals: Tensor) -> Tensor:
         """One breadth-first search per goal, bool :obj:`[G, N]`."""

@@ -146,6 +146,29 @@ def test_dead_end(diamond: Data) -> None:
         assert plan.expansions.tolist() == [3]
 
 
+def indifferent_walk(
+    edge_index: Tensor, num_nodes: int, goal: int, prefer_unvisited: bool
+) -> tuple[Plan, TableScorer]:
+    """From node 0, all scores equal: the first edge of each node."""
+    data = planning_graph(
+        Data(
+            pos=torch.randn(num_nodes, 2),
+            edge_index=edge_index,
+            edge_cost=torch.ones(edge_index.size(1)),
+        )
+    )
+    adjacency = Adjacency.from_data(data)
+    scorer = TableScorer(adjacency, torch.zeros(data.num_edges, num_nodes))
+    plan = greedy_rollout(
+        scorer,
+        adjacency,
+        torch.tensor([0]),
+        torch.tensor([goal]),
+        prefer_unvisited=prefer_unvisited,
+    )
+    return plan, scorer
+
+
 @pytest.mark.parametrize('prefer_unvisited', BOTH)
 def test_a_circle_ends_early(prefer_unvisited: bool) -> None:
     # From 0 the trap 1 <-> 2 looks as good as the way on, 3 -> 4 -> ... -> 0.
@@ -157,22 +180,7 @@ def test_a_circle_ends_early(prefer_unvisited: bool) -> None:
         ],
         dim=1,
     )
-    data = planning_graph(
-        Data(
-            pos=torch.randn(500, 2),
-            edge_index=edge_index,
-            edge_cost=torch.ones(edge_index.size(1)),
-        )
-    )
-    adjacency = Adjacency.from_data(data)
-    scorer = TableScorer(adjacency, torch.zeros(data.num_edges, 500))
-    plan = greedy_rollout(
-        scorer,
-        adjacency,
-        torch.tensor([0]),
-        torch.tensor([400]),
-        prefer_unvisited=prefer_unvisited,
-    )
+    plan, scorer = indifferent_walk(edge_index, 500, 400, prefer_unvisited)
     assert plan.success.tolist() == [False]
     assert plan.expansions.tolist() == [3]
     assert scorer.calls < 10  # of 500
@@ -190,22 +198,7 @@ def test_circles_of_any_length_end_early(length: int) -> None:
         ],
         dim=1,
     )
-    data = planning_graph(
-        Data(
-            pos=torch.randn(1000, 2),
-            edge_index=edge_index,
-            edge_cost=torch.ones(edge_index.size(1)),
-        )
-    )
-    adjacency = Adjacency.from_data(data)
-    scorer = TableScorer(adjacency, torch.zeros(data.num_edges, 1000))
-    plan = greedy_rollout(
-        scorer,
-        adjacency,
-        torch.tensor([0]),
-        torch.tensor([999]),
-        prefer_unvisited=True,
-    )
+    plan, scorer = indifferent_walk(edge_index, 1000, 999, True)
     assert plan.success.tolist() == [False]
     assert plan.expansions.tolist() == [10 + length]
     assert scorer.calls < 10 + 4 * length + 16  # of 1000

@@ -102,6 +102,14 @@ fuzz = settings(
 )
 
 
+def copied(maps: Path, kind: tuple[str, str], tmp_path: Path) -> Path:
+    """One of the maps, to be spoiled."""
+    folder = tmp_path / 'map'
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(maps / kind[0] / kind[1], folder)
+    return folder
+
+
 @fuzz
 @given(kinds, st.data())
 def test_any_config(
@@ -110,9 +118,7 @@ def test_any_config(
     kind: tuple[str, str],
     draw: st.DataObject,
 ) -> None:
-    folder, data = tmp_path / 'map', maps[1]
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(maps[0] / kind[0] / kind[1], folder)
+    folder, data = copied(maps[0], kind, tmp_path), maps[1]
     config = read_config(folder)
     for _ in range(draw.draw(st.integers(1, 3))):
         where = draw.draw(st.sampled_from(places(config)))
@@ -140,9 +146,7 @@ def test_any_weights(
     kind: tuple[str, str],
     draw: st.DataObject,
 ) -> None:
-    folder, data = tmp_path / 'map', maps[1]
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(maps[0] / kind[0] / kind[1], folder)
+    folder, data = copied(maps[0], kind, tmp_path), maps[1]
 
     def change(state: dict[str, torch.Tensor]) -> None:
         name = draw.draw(st.sampled_from(sorted(state)))
