@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from common import training_seconds
 from markdown_table import NOT_RUN, spread
 from paper_numbers import Reported
 from row_groups import Row, mean, values
@@ -16,18 +17,35 @@ def cells(rows: list[Row]) -> list[str]:
     """Success rate, cost and Gap of the seeds of a row."""
     if not rows:
         return [NOT_RUN, '', '']
-    cost, gap = values(rows, 'cost'), values(rows, 'gap')
-    return [success(rows), spread(cost, 1), spread(gap, 2)]
+    return [success(rows), spread(values(rows, 'cost'), 1), gap(rows)]
+
+
+def gap(rows: list[Row]) -> str:
+    """The Gap, and how much of the time a map had, if not all of it."""
+    return spread(values(rows, 'gap'), 2) + of_the_time(rows)
+
+
+def of_the_time(rows: list[Row]) -> str:
+    """The least share of the training time among maps that had less."""
+    share = min(
+        (
+            row['budget_seconds'] / training_seconds(row['side'], row['costs'])
+            for row in rows
+            if row.get('budget_seconds') is not None
+        ),
+        default=1,
+    )
+    return f' ({100 * share:.0f} % time)' if share < 1 else ''
 
 
 def reported(cell: Reported | None) -> list[str]:
     """The same three of the paper."""
     if cell is None:
         return ['-', '-', '-']
-    gap = '-' if cell.gap is None else str(cell.gap)
+    text = '-' if cell.gap is None else str(cell.gap)
     if cell.gap_std is not None:
-        gap += f' ± {cell.gap_std}'
-    return [number(cell.success_rate, 2), number(cell.cost, 1), gap]
+        text += f' ± {cell.gap_std}'
+    return [number(cell.success_rate, 2), number(cell.cost, 1), text]
 
 
 def success(rows: list[Row]) -> str:
@@ -42,7 +60,7 @@ def gap_and_success(rows: list[Row]) -> str:
     """The Gap, and the success rate where it is not 1."""
     if not rows:
         return NOT_RUN
-    text = spread(values(rows, 'gap'), 2)
+    text = gap(rows)
     rate = mean(rows, 'success_rate')
     return text if rate == 1 else f'{text}, SR {success(rows)}'
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import paper_numbers as paper
-from cells import cells, number, reported, seeds, success
+from cells import cells, gap, number, of_the_time, reported, seeds, success
 from common import Results
 from disagreements import disagreements
 from figure_tables import paths, scaling, storage
@@ -117,7 +117,7 @@ def encoders() -> str:
             line = [encoder, growth, number(parameters, 0)]
             line += [paper.ENCODER_PARAMETERS.get(encoder, '-'), _target(kind)]
             for costs, part in zip(WEIGHTED, found, strict=True):
-                line += [success(part), spread(values(part, 'gap'), 2)]
+                line += [success(part), gap(part)]
                 line.append(str(paper.ENCODERS.get((encoder, costs), '-')))
             lines.append([*line, seeds(found)])
     return markdown(head, lines)
@@ -139,7 +139,8 @@ def visited() -> str:
                 )
                 for name in readouts
             ]
-            line = [encoder, _target(kind), *map(success, found)]
+            target = _target(kind) + of_the_time(sum(found, []))
+            line = [encoder, target, *map(success, found)]
             for name in ('wspl', 'efficiency'):
                 line += [spread(values(part, name), 3) for part in found]
             lines.append(line)

@@ -37,6 +37,7 @@ GRAPHS: dict[str, tuple[str, int, float]] = {
     'room-64-64-8': ('grid/room-64-64-8.map', 3232, 600),
     'random-64-64-20': ('grid/random-64-64-20.map', 3270, 600),
     'goldcoast': ('road/goldcoast.npz', 3698, 600),
+    'AR0044SR': ('grid/AR0044SR.map', 5638, 600),
     'lak507d': ('grid/lak507d.map', 4360, 600),
     'maze-32-32-4': ('grid/maze-32-32-4.map', 790, 600),
     'warehouse': ('grid/warehouse-10-20-10-2-1.map', 5699, 600),
@@ -51,7 +52,12 @@ GRAPHS: dict[str, tuple[str, int, float]] = {
     'Simple_coarse4': ('voxel/Simple_coarse4.npz', 24021, 600),
     'willow_garage': ('other/willow_garage_20cm.npz', 24307, 600),
     'sydney': ('road/sydney.npz', 29405, 600),
+    'Berlin_1_256': ('grid/Berlin_1_256.map', 47540, 1800),
+    'Boston_2_256': ('grid/Boston_2_256.map', 48617, 1800),
     'malta_full': ('road/malta_full.npz', 57674, 1800),
+    'AR0011SR': ('grid/AR0011SR.map', 120458, 1800),
+    'Complex_coarse4': ('voxel/Complex_coarse4.npz', 123584, 1800),
+    'seattle_length': ('road/seattle_length.npz', 147063, 1800),
     'rome_length': ('road/rome_length.npz', 231550, 1800),
 }
 
@@ -94,6 +100,8 @@ def _stored(path: Path, pairs: int) -> Queries:
 
 def _scenarios(path: Path, data: Data, pairs: int) -> Queries:
     found = sorted(path.parent.glob(f'{path.stem}*.scen'))
+    if not found:
+        return _sampled(data, min(pairs, 200))
     queries = Queries(*read_scenarios(found[0], data))
     # They come from short to long: take them evenly.
     count = min(pairs, queries.cost.numel())

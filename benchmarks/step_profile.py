@@ -19,31 +19,49 @@ from bcm_pyg.training.targets import Block, make_targets
 from bcm_pyg.utils import Adjacency, Reachability
 
 
+class _Run:
+    """What a step of training needs, on the wide U-shape."""
+
+    def __init__(self, side: int, steps: int) -> None:
+        torch.manual_seed(0)
+        self.data = planning_graph(weighted_grid('ushape', side, 'wide', 42))
+        self.adjacency = Adjacency.from_data(self.data)
+        self.config = resolve_config(FitConfig(steps=steps), self.adjacency)
+        self.model = BCM.from_data(self.data)
+        generator = torch.Generator().manual_seed(0)
+        sampler = PairSampler(
+            self.adjacency, Reachability(self.adjacency), generator
+        )
+        self.targets = make_targets(
+            self.model, self.data, self.adjacency, sampler, self.config
+        )
+
+    def loss(self, block: Block) -> Tensor:
+        """The loss of a block."""
+        return block_loss(
+            self.model, self.data, self.adjacency, block, self.config
+        )
+
+
 def profile_step(side: int, steps: int = 160) -> dict[str, Any]:
-    """Milliseconds of wall time a step, by part, on the wide U-shape.
+    """Milliseconds of wall time a step, by part.
 
     The bare products are run between the steps, so that both see the same
     machine.
     """
-    torch.manual_seed(0)
-    data = planning_graph(weighted_grid('ushape', side, 'wide', 42))
-    adjacency = Adjacency.from_data(data)
-    config = resolve_config(FitConfig(steps=steps), adjacency)
-    model = BCM.from_data(data)
-    generator = torch.Generator().manual_seed(0)
-    sampler = PairSampler(adjacency, Reachability(adjacency), generator)
-    targets = make_targets(model, data, adjacency, sampler, config)
-    optimizer = make_optimizer(model, config)
+    run = _Run(side, steps)
+    targets, config = run.targets, run.config
+    optimizer = make_optimizer(run.model, config)
 
     spent = dict.fromkeys(('targets', 'forward', 'backward', 'optimizer'), 0.0)
     bare = 0.0
-    products = _products(model, adjacency, targets.block(0))
+    products = _products(run.model, targets.block(0))
     for step in range(1, steps + 1):
         clock = _Clock(spent)
         block = targets.block(step)
         clock('targets')
         optimizer.zero_grad()
-        loss = block_loss(model, data, adjacency, block, config)
+        loss = run.loss(block)
         clock('forward')
         loss.backward()
         clock('backward')
@@ -66,6 +84,30 @@ def profile_step(side: int, steps: int = 160) -> dict[str, Any]:
     return row
 
 
+def profile_compiled(side: int, steps: int = 160) -> dict[str, Any]:
+    """Forward and backward with and without ``torch.compile``, in turns."""
+    run = _Run(side, steps)
+    compiled = torch.compile(run.loss, dynamic=True)
+    began = time.perf_counter()
+    for step in range(10):  # the first blocks of other sizes compile again
+        compiled(run.targets.block(step)).backward()
+    compiling = time.perf_counter() - began
+    spent = dict.fromkeys(('plain', 'compiled'), 0.0)
+    for step in range(steps):
+        block = run.targets.block(step)
+        clock = _Clock(spent)
+        run.loss(block).backward()
+        clock('plain')
+        compiled(block).backward()
+        clock('compiled')
+    return {
+        'side': side,
+        'steps': steps,
+        'compile_seconds': round(compiling, 1),
+        **{f'{name}_ms': 1e3 * spent[name] / steps for name in spent},
+    }
+
+
 class _Clock:
     def __init__(self, spent: dict[str, float]) -> None:
         self.spent = spent
@@ -77,9 +119,7 @@ class _Clock:
         self.last = now
 
 
-def _products(
-    model: BCM, adjacency: Adjacency, block: Block
-) -> list[Callable[[], Tensor]]:
+def _products(model: BCM, block: Block) -> list[Callable[[], Tensor]]:
     """The matrix products of forward and backward, alone."""
     sources, goals = block.sources.numel(), block.goals.numel()
     edges = block.edge.numel()

@@ -126,13 +126,14 @@ def training_ablation() -> str:
     rows = [
         [
             row['name'],
+            f'{row["budget_seconds"]:.0f}',
             row['steps'],
             f'{row["success_rate"]:.3f}',
             f'{row["gap"]:.2f}',
         ]
         for row in Results('training_ablation').rows
     ]
-    return markdown(['change', 'steps', 'SR', 'Gap %'], rows)
+    return markdown(['change', 'seconds', 'steps', 'SR', 'Gap %'], rows)
 
 
 def training_profile() -> str:
@@ -160,6 +161,22 @@ def training_profile() -> str:
         'bare products ms',
         'bare / (forward + backward)',
     ]
+    return markdown(head, rows)
+
+
+def training_compile() -> str:
+    """A step with and without torch.compile."""
+    rows = [
+        [
+            row['side'] ** 2,
+            row['profiled_threads'],
+            f'{row["plain_ms"]:.1f}',
+            f'{row["compiled_ms"]:.1f}',
+            f'{row["compile_seconds"]:.0f}',
+        ]
+        for row in Results('training_compile').rows
+    ]
+    head = ['N', 'threads', 'plain ms', 'compiled ms', 'compiling s']
     return markdown(head, rows)
 
 
@@ -214,6 +231,7 @@ TABLES: dict[str, Callable[[], str]] = {
     'training_table': training_table,
     'training_ablation': training_ablation,
     'training_profile': training_profile,
+    'training_compile': training_compile,
     'training_update': training_update,
     'encoders_real': encoders_real,
     'compact': compact_table,

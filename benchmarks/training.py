@@ -3,6 +3,7 @@
 ``--table``     the target table: graphs x seeds x targets, each within its time
 ``--ablation``  every default of FitConfig against its alternative
 ``--profile``   where a training step goes, and how near it is to bare GEMMs
+``--compile``   whether torch.compile makes a step faster
 ``--update``    training on after costs or edges changed, against from scratch
 
 Each part is resumable: rows that are in its JSON are not run again. Run it
@@ -20,7 +21,8 @@ from typing import Any
 import numpy as np
 import torch
 from common import Results, parser, trained_map
-from step_profile import profile_step
+from step_profile import profile_compiled, profile_step
+from torch import Tensor
 from torch_geometric import seed_everything
 from torch_geometric.data import Data
 
@@ -36,6 +38,8 @@ TABLE = [
     ('wide', 60, 1200),
 ]
 QUICK_TABLE = [('wide', 20, 20), ('uniform', 20, 20)]
+
+AVERAGED = 'weights: mean of the last tenth'
 
 #: What each default was chosen against, one change at a time.
 ABLATIONS: dict[str, dict[str, Any]] = {
@@ -57,6 +61,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     'lr: half': {'lr': 3e-3},
     'lr: double': {'lr': 1.2e-2},
     'init: random tables': {},
+    AVERAGED: {},
 }
 
 
@@ -146,11 +151,40 @@ def run_ablation(args: Any) -> None:
             init = {'init': 'random'} if name.startswith('init') else {}
             model = BCM.from_data(data, 'interaction', **init)
             config = FitConfig(time_budget=seconds, seed=seed, validations=0)
-            history = fit(model, data, replace(config, **change))
+            mean = None
+            if name == AVERAGED:
+                mean = WeightMean(model, seconds)
+                change = {'validations': 400, 'validation_queries': 0}
+            history = fit(model, data, replace(config, **change), callback=mean)
+            if mean is not None:
+                mean.apply()
             row = {**key, 'change': change, 'steps': history.steps}
             row |= score(model, data, args.pairs, seed)
             print(f'{name:32} Gap {row["gap"]:6.2f} %, {history.steps} steps')
             results.add(row)
+
+
+class WeightMean:
+    """A callback that averages the weights over the last tenth of a run."""
+
+    def __init__(self, model: BCM, seconds: float) -> None:
+        self.model, self.begin = model, 0.9 * seconds
+        self.total: dict[str, Tensor] = {}
+        self.count = 0
+
+    def __call__(self, step: int, metrics: dict[str, float]) -> None:
+        """Takes the weights of this moment in."""
+        if metrics['seconds'] < self.begin:
+            return
+        self.count += 1
+        for name, value in self.model.state_dict().items():
+            self.total[name] = self.total.get(name, 0) + value.double()
+
+    def apply(self) -> None:
+        """Gives the map the mean."""
+        self.model.load_state_dict(
+            {name: value / self.count for name, value in self.total.items()}
+        )
 
 
 def changed_costs(data: Data, share: float, seed: int) -> Data:
@@ -238,9 +272,19 @@ def run_profile(args: Any) -> None:
         results.add(row)
 
 
+def run_compile(args: Any) -> None:
+    results = Results('training_compile')
+    for side in (20,) if args.quick else (20, 40):
+        key = {'side': side, 'profiled_threads': torch.get_num_threads()}
+        if not results.find(**key):
+            row = profile_compiled(side) | key
+            print(row)
+            results.add(row)
+
+
 def main() -> None:
     flags = parser(__doc__)
-    for part in ('table', 'ablation', 'profile', 'update'):
+    for part in ('table', 'ablation', 'profile', 'compile', 'update'):
         flags.add_argument(f'--{part}', action='store_true')
     flags.add_argument(
         '--targets', nargs='+', default=['sweeps', 'paper', 'exact']
@@ -250,17 +294,27 @@ def main() -> None:
         '--same-steps', action='store_true', help='for a machine that is busy'
     )
     args = flags.parse_args()
-    chosen = [args.table, args.ablation, args.profile, args.update]
+    chosen = [
+        args.table,
+        args.ablation,
+        args.profile,
+        args.compile,
+        args.update,
+    ]
     if args.table or (args.quick and not any(chosen)):
         run_table(args)
     if args.ablation:
         run_ablation(args)
     if args.profile:
         run_profile(args)
+    if args.compile:
+        run_compile(args)
     if args.update:
         run_update(args)
     if not any(chosen) and not args.quick:
-        flags.error('choose --table, --ablation, --profile or --update')
+        flags.error(
+            'choose --table, --ablation, --profile, --compile or --update'
+        )
 
 
 if __name__ == '__main__':

@@ -1,0 +1,137 @@
+"""Runs that end early: interrupted, or with an error."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from small_fits import KINDS, is_finite, small_map, tiny, weights
+from torch_geometric.data import Data
+
+from bcm_pyg import BCMError, Planner, fit
+from bcm_pyg.graph import fingerprint
+from bcm_pyg.training import targets
+
+NAN = float('nan')
+
+
+@pytest.mark.parametrize('after', [0, 4])
+def test_interrupted_in_a_step(
+    grid: Data, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = targets.FreshTargets.block
+
+    def block(self: targets.FreshTargets, step: int) -> targets.Block:
+        if step == after:
+            raise KeyboardInterrupt
+        return original(self, step)
+
+    monkeypatch.setattr(targets.FreshTargets, 'block', block)
+    model = small_map(grid).eval()
+    history = fit(model, grid, tiny(targets='paper', steps=50))
+    assert history.interrupted is True
+    assert history.steps == history.step[-1] == after
+    assert not model.training
+    assert model.record['steps'] == after
+    assert model.graph == fingerprint(grid)
+    assert is_finite(model)
+    assert len(Planner(model, grid)([0], [5])) == 1
+
+
+@pytest.mark.parametrize(
+    'always',
+    [
+        False,
+        True,
+    ],
+)
+def test_interrupted_by_the_callback(grid: Data, always: bool) -> None:
+    calls = []
+
+    def callback(step: int, metrics: dict[str, float]) -> None:
+        calls.append(step)
+        if always or len(calls) == 1:
+            raise KeyboardInterrupt
+
+    model = small_map(grid)
+    try:
+        history = fit(
+            model, grid, tiny(steps=50, validations=9), callback=callback
+        )
+    except KeyboardInterrupt:  # would end pytest itself
+        pytest.fail('the interrupt came out of fit')
+    assert history.interrupted is True
+    assert 0 < history.steps < 20
+    assert calls[0] == history.steps
+    assert model.record['steps'] == history.steps
+    assert is_finite(model)
+
+
+def test_an_error_of_the_callback_comes_out(grid: Data) -> None:
+    def callback(step: int, metrics: dict[str, float]) -> None:
+        raise RuntimeError('stop')
+
+    model = small_map(grid).eval()
+    with pytest.raises(RuntimeError, match='stop'):
+        fit(model, grid, tiny(steps=5), callback=callback)
+    assert not model.training
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_broken_weights(grid: Data, kind: str) -> None:
+    names = [name for name, _ in small_map(grid).named_parameters()]
+    for name in names:
+        model = small_map(grid)
+        with torch.no_grad():
+            model.get_parameter(name).view(-1)[0] = NAN
+        before = {n: p.detach().clone() for n, p in model.named_parameters()}
+        with pytest.raises(BCMError, match='not finite|nan'):
+            # Enough rows to meet the broken one.
+            fit(
+                model,
+                grid,
+                tiny(targets=kind, steps=5, sources=100, validations=0),
+            )
+        for other, value in model.named_parameters():
+            assert bool(value[before[other].isfinite()].isfinite().all()), other
+
+
+@pytest.mark.parametrize('optimizer', ['adam', 'soap'])
+@pytest.mark.parametrize('kind', KINDS)
+def test_a_rate_that_is_too_high(grid: Data, kind: str, optimizer: str) -> None:
+    model = small_map(grid)
+    config = tiny(targets=kind, steps=50, lr=1e18, optimizer=optimizer)
+    with pytest.raises(BCMError, match='lower lr|not finite'):
+        fit(model, grid, config)
+    assert is_finite(model)
+
+
+def test_a_loss_that_is_not_finite(
+    grid: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = targets.FreshTargets.block
+
+    def block(self: targets.FreshTargets, step: int) -> targets.Block:
+        made = original(self, step)
+        if step < 3:
+            return made
+        # Finite, but its square is not.
+        return made._replace(next_value=made.next_value + 1e38)
+
+    monkeypatch.setattr(targets.FreshTargets, 'block', block)
+    model = small_map(grid)
+    states = []
+    config = tiny(
+        targets='paper',
+        steps=30,
+        validations=29,
+        ranking=0.0,
+        relative=False,
+    )
+    with pytest.raises(BCMError, match='step 3: the loss is inf'):
+        fit(
+            model,
+            grid,
+            config,
+            callback=lambda *_: states.append(weights(model)),
+        )
+    assert weights(model) == states[-1]  # those of the step before
