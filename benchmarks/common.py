@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import fcntl
 import json
 import os
 import platform
@@ -11,6 +12,7 @@ import shlex
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +50,17 @@ class Results:
     """Rows of one benchmark, in a JSON file that is rewritten as they come.
 
     A row is found again by its :obj:`key` fields, so that a benchmark that was
-    stopped goes on where it was.
+    stopped goes on where it was. Two processes may add to one file.
     """
 
     def __init__(self, name: str, folder: Path | None = None) -> None:
         self.path = (folder or RESULTS) / f'{name}.json'
-        self.rows: list[dict[str, Any]] = []
-        if self.path.exists():
-            self.rows = json.loads(self.path.read_text())['rows']
+        self.rows = self._read()
+
+    def _read(self) -> list[dict[str, Any]]:
+        if not self.path.exists():
+            return []
+        return json.loads(self.path.read_text())['rows']
 
     def find(self, **key: Any) -> dict[str, Any] | None:
         """The row with these fields, if it is there."""
@@ -66,12 +71,14 @@ class Results:
 
     def add(self, row: dict[str, Any]) -> None:
         """Appends a row with where it came from, and writes the file."""
-        self.rows.append({**row, **PROVENANCE})
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({'rows': self.rows}, indent=1) + '\n'
-        part = self.path.with_suffix('.part')
-        part.write_text(text)
-        os.replace(part, self.path)
+        with self.path.with_suffix('.lock').open('w') as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # until it is closed
+            self.rows = [*self._read(), {**row, **PROVENANCE}]
+            text = json.dumps({'rows': self.rows}, indent=1) + '\n'
+            part = self.path.with_suffix('.part')
+            part.write_text(text)
+            os.replace(part, self.path)
 
 
 def provenance() -> dict[str, Any]:
@@ -153,6 +160,7 @@ def trained_map(
     folder = CACHE / name
     if is_cached(name):
         model = BCM.load(folder, data)
+        _check_config(name, model.record['config'], config)
         return model, model.record['benchmark']
     seed_everything(seed)
     build = BCM.paper if paper else BCM.from_data
@@ -171,3 +179,16 @@ def trained_map(
     model.record['benchmark'] = record
     model.save(folder)
     return model, record
+
+
+def _check_config(name: str, there: dict[str, Any], asked: FitConfig) -> None:
+    """A map of other defaults than today's must not pass for one of these."""
+    odd = [
+        field
+        for field, value in asdict(asked).items()
+        if field not in ('steps', 'time_budget')  # those are in its name
+        and value is not None
+        and there.get(field, value) != value
+    ]
+    if odd:
+        raise SystemExit(f'the map {name} has another {odd}: remove it')

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from common import Results, parser
+from common import parser, results_for
 from real_data import Queries, load
 from real_graphs import distance_error
 from torch_geometric import seed_everything
@@ -88,7 +88,7 @@ def main() -> None:
     if args.quick:
         args.graphs, args.encoders = ['andorra'], QUICK
         args.targets, args.seconds = ['exact'], 20.0
-    results = Results('encoders_quick' if args.quick else 'encoders_real')
+    results = results_for('encoders_real', args.quick)
     jobs = [
         (graph, targets, encoder, seed)
         for graph in args.graphs

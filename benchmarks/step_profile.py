@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from bcm_pyg.training.loss import block_loss
 from bcm_pyg.training.optimizer import make_optimizer
 from bcm_pyg.training.sampling import PairSampler
 from bcm_pyg.training.targets import Block, make_targets
+from bcm_pyg.training.trainer import MAX_GRAD_NORM
 from bcm_pyg.utils import Adjacency, Reachability
 
 
@@ -47,17 +49,17 @@ def profile_step(side: int, steps: int = 160) -> dict[str, Any]:
     """Milliseconds of wall time a step, by part.
 
     The bare products are run between the steps, so that both see the same
-    machine.
+    machine. Times are medians over steps, but means where steps differ: few
+    renew targets or turn a basis of the optimiser.
     """
     run = _Run(side, steps)
     targets, config = run.targets, run.config
     optimizer = make_optimizer(run.model, config)
 
-    spent = dict.fromkeys(('targets', 'forward', 'backward', 'optimizer'), 0.0)
-    bare = 0.0
+    clock = _Clock()
     products = _products(run.model, targets.block(0))
     for step in range(1, steps + 1):
-        clock = _Clock(spent)
+        clock.start()
         block = targets.block(step)
         clock('targets')
         optimizer.zero_grad()
@@ -65,20 +67,27 @@ def profile_step(side: int, steps: int = 160) -> dict[str, Any]:
         clock('forward')
         loss.backward()
         clock('backward')
+        torch.nn.utils.clip_grad_norm_(run.model.parameters(), MAX_GRAD_NORM)
         optimizer.step()
         clock('optimizer')
-        began = time.perf_counter()
         for product in products:
             product()
-        bare += time.perf_counter() - began
+        clock('bare_products')
 
+    spent = {
+        'targets': clock.mean('targets'),
+        'forward': clock.median('forward'),
+        'backward': clock.median('backward'),
+        'optimizer': clock.mean('optimizer'),
+    }
     total = sum(spent.values())
     row: dict[str, Any] = {'side': side, 'steps': steps}
     row['pairs_per_step'] = config.sources * config.goals
     for name, seconds in spent.items():
-        row[f'{name}_ms'] = round(1e3 * seconds / steps, 3)
+        row[f'{name}_ms'] = round(1e3 * seconds, 3)
         row[f'{name}_share'] = round(seconds / total, 3)
-    row['bare_products_ms'] = round(1e3 * bare / steps, 3)
+    bare = clock.median('bare_products')
+    row['bare_products_ms'] = round(1e3 * bare, 3)
     network = spent['forward'] + spent['backward']
     row['bare_products_over_network'] = round(bare / network, 3)
     return row
@@ -92,10 +101,10 @@ def profile_compiled(side: int, steps: int = 160) -> dict[str, Any]:
     for step in range(10):  # the first blocks of other sizes compile again
         compiled(run.targets.block(step)).backward()
     compiling = time.perf_counter() - began
-    spent = dict.fromkeys(('plain', 'compiled'), 0.0)
+    clock = _Clock()
     for step in range(steps):
         block = run.targets.block(step)
-        clock = _Clock(spent)
+        clock.start()
         run.loss(block).backward()
         clock('plain')
         compiled(block).backward()
@@ -104,19 +113,35 @@ def profile_compiled(side: int, steps: int = 160) -> dict[str, Any]:
         'side': side,
         'steps': steps,
         'compile_seconds': round(compiling, 1),
-        **{f'{name}_ms': 1e3 * spent[name] / steps for name in spent},
+        'plain_ms': round(1e3 * clock.median('plain'), 3),
+        'compiled_ms': round(1e3 * clock.median('compiled'), 3),
     }
 
 
 class _Clock:
-    def __init__(self, spent: dict[str, float]) -> None:
-        self.spent = spent
+    """Times of the parts of many steps."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, list[float]] = {}
+        self.start()
+
+    def start(self) -> None:
+        """From here on counts."""
         self.last = time.perf_counter()
 
     def __call__(self, name: str) -> None:
+        """What came since the last call was this part."""
         now = time.perf_counter()
-        self.spent[name] += now - self.last
+        self.times.setdefault(name, []).append(now - self.last)
         self.last = now
+
+    def median(self, name: str) -> float:
+        """Seconds of a part in an ordinary step."""
+        return statistics.median(self.times[name])
+
+    def mean(self, name: str) -> float:
+        """Seconds of a part over all steps."""
+        return statistics.mean(self.times[name])
 
 
 def _products(model: BCM, block: Block) -> list[Callable[[], Tensor]]:

@@ -92,7 +92,7 @@ def training_table() -> str:
                 f'{min(row["success_rate"] for row in group):.3f}',
                 _spread([row['gap'] for row in group], 2),
                 '-' if published is None else published,
-                ', '.join(str(row['seed']) for row in group),
+                ', '.join(f'{row["seed"]} ({row["commit"]})' for row in group),
             ]
         )
     head = [
@@ -106,7 +106,7 @@ def training_table() -> str:
         'SR',
         'Gap %',
         'Gap % in the paper',
-        'seeds',
+        'seeds (commits)',
     ]
     return markdown(head, rows)
 

@@ -1,7 +1,8 @@
 """How well and how fast maps are trained.
 
 ``--table``     the target table: graphs x seeds x targets, each within its time
-``--ablation``  every default of FitConfig against its alternative
+``--ablation``  every default of FitConfig against its alternative; one of them
+                needs ``pip install --no-deps pytorch-optimizer``
 ``--profile``   where a training step goes, and how near it is to bare GEMMs
 ``--compile``   whether torch.compile makes a step faster
 ``--update``    training on after costs or edges changed, against from scratch
@@ -15,12 +16,14 @@ as our own row of seed 42 took in its time, however busy the machine is.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
-from common import Results, parser, trained_map
+from common import Results, parser, results_for, trained_map
 from step_profile import profile_compiled, profile_step
 from torch import Tensor
 from torch_geometric import seed_everything
@@ -28,6 +31,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, FitConfig, Planner, evaluate, fit, planning_graph
 from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.training import trainer
 
 #: Costs, side and seconds of the rows of the target table.
 TABLE = [
@@ -40,24 +44,31 @@ TABLE = [
 QUICK_TABLE = [('wide', 20, 20), ('uniform', 20, 20)]
 
 AVERAGED = 'weights: mean of the last tenth'
+LIBRARY_SOAP = 'optimizer: SOAP of pytorch-optimizer'
 
 #: What each default was chosen against, one change at a time.
 ABLATIONS: dict[str, dict[str, Any]] = {
     'default': {},
+    'default, once more': {},
     'targets: paper (one backup)': {'targets': 'paper'},
     'targets: exact (labels)': {'targets': 'exact'},
     'sweeps: half as many': {'sweeps': 12},
+    'sweeps: half as many again': {'sweeps': 35},
     'draws: 1 of as many nodes': {'draws': 1, 'seeds': 384},
     'draws: 1, same seeds': {'draws': 1},
+    'seeds: half as many': {'seeds': 48},
+    'seeds: twice as many': {'seeds': 192},
     'pool: 256, renewed rarely': {'pool': 256, 'renew_every': 20},
     'renewed half as often': {'renew_every': 16},
     'block: 64 sources x 16 goals': {'sources': 64, 'goals': 16},
     'block: 32 x 64': {'goals': 64},
+    'sources: half near the goals': {'near': 0.5},
     'errors: absolute': {'relative': False, 'ranking': 0.1},
     'ranking: none': {'ranking': 0.0},
     'ranking: three times': {'ranking': 0.012},
     'ranking temperature: 0.2': {'ranking_temperature': 0.2},
     'optimizer: Adam 3e-3': {'optimizer': 'adam', 'lr': 3e-3},
+    LIBRARY_SOAP: {},
     'lr: half': {'lr': 3e-3},
     'lr: double': {'lr': 1.2e-2},
     'init: random tables': {},
@@ -77,7 +88,7 @@ def score(model: BCM, data: Data, pairs: int, seed: int) -> dict[str, Any]:
 
 
 def run_table(args: Any) -> None:
-    results = Results('training_quick' if args.quick else 'training_table')
+    results = results_for('training_table', args.quick)
     jobs = [
         (seed, targets, row)
         for seed in args.seeds
@@ -110,12 +121,13 @@ def run_table(args: Any) -> None:
             seed,
             paper=targets == 'paper',
         )
+        trained = model.record['config']
         row = {
             **key,
-            'ended_by': 'steps' if args.same_steps else 'time',
+            'ended_by': 'time' if trained['steps'] is None else 'steps',
             'readout': 'VisitedGreedy',
             'terminal': model.terminal,
-            'sweeps': model.record['config']['sweeps'],
+            'sweeps': trained['sweeps'],
             'parameters': model.num_parameters(),
             'megabytes': model.storage_bytes() / 1e6,
             **training,
@@ -133,7 +145,7 @@ def _steps_in_time(results: Results, key: dict[str, Any]) -> int:
 
 
 def run_ablation(args: Any) -> None:
-    results = Results('training_ablation')
+    results = results_for('training_ablation', args.quick)
     side, seconds = (20, 5.0) if args.quick else (40, 90.0)
     seconds = seconds * args.budget
     for seed in args.seeds:
@@ -155,13 +167,32 @@ def run_ablation(args: Any) -> None:
             if name == AVERAGED:
                 mean = WeightMean(model, seconds)
                 change = {'validations': 400, 'validation_queries': 0}
-            history = fit(model, data, replace(config, **change), callback=mean)
+            with library_soap(name == LIBRARY_SOAP):
+                history = fit(
+                    model, data, replace(config, **change), callback=mean
+                )
             if mean is not None:
                 mean.apply()
             row = {**key, 'change': change, 'steps': history.steps}
             row |= score(model, data, args.pairs, seed)
             print(f'{name:32} Gap {row["gap"]:6.2f} %, {history.steps} steps')
             results.add(row)
+
+
+@contextmanager
+def library_soap(wanted: bool) -> Iterator[None]:
+    """Puts the optimiser of another library in the place of ours."""
+    ours = trainer.make_optimizer
+    if wanted:
+        from pytorch_optimizer import SOAP
+
+        trainer.make_optimizer = lambda model, config: SOAP(
+            model.parameters(), lr=config.lr, weight_decay=0.0
+        )
+    try:
+        yield
+    finally:
+        trainer.make_optimizer = ours
 
 
 class WeightMean:
@@ -215,7 +246,7 @@ def _changed(data: Data, share: float, seed: int, remove: bool) -> Data:
 
 def run_update(args: Any) -> None:
     """Steps until the Gap is within half a point of the old map's."""
-    results = Results('training_update')
+    results = results_for('training_update', args.quick)
     side, seconds = (20, 20.0) if args.quick else (40, 600.0)
     seconds *= args.budget
     kinds = {
@@ -260,7 +291,7 @@ def run_update(args: Any) -> None:
 
 
 def run_profile(args: Any) -> None:
-    results = Results('training_profile')
+    results = results_for('training_profile', args.quick)
     threads = torch.get_num_threads()
     for side in (20,) if args.quick else (20, 40, 60):
         key = {'side': side, 'profiled_threads': threads}
@@ -273,7 +304,7 @@ def run_profile(args: Any) -> None:
 
 
 def run_compile(args: Any) -> None:
-    results = Results('training_compile')
+    results = results_for('training_compile', args.quick)
     for side in (20,) if args.quick else (20, 40):
         key = {'side': side, 'profiled_threads': torch.get_num_threads()}
         if not results.find(**key):

@@ -28,6 +28,9 @@ class FitConfig:
         draws: Independent draws of nodes that the map is asked on for a goal.
         seeds: Nodes of one draw; by default :math:`2.4 \sqrt{N}`.
         sources: Source nodes of a step, each with all its neighbours.
+        near: Share of the sources that are drawn near to one of the goals, at
+            all scales of distance; the others come from anywhere. Not for
+            :obj:`"paper"`.
         goals: Goals of a step; every source is trained for every goal.
         pool: Goals whose values are kept ready.
         renew: Goals of the pool redrawn at a time.
@@ -53,6 +56,7 @@ class FitConfig:
     draws: int = 4
     seeds: int | None = None
     sources: int = 32
+    near: float = 0.0
     goals: int = 32
     pool: int = 64
     renew: int = 16
@@ -93,13 +97,18 @@ class FitConfig:
         if not isinstance(self.relative, bool):
             raise BCMError(f'relative must be a bool (got {self.relative!r})')
         if self.time_budget is not None:
-            check_float('time_budget', self.time_budget)
-            object.__setattr__(self, 'time_budget', float(self.time_budget))
-        check_float('lr', self.lr)
-        check_float('ranking', self.ranking)
-        check_float(
-            'ranking_temperature', self.ranking_temperature, positive=True
-        )
+            self._check_float('time_budget')
+        self._check_float('lr')
+        self._check_float('ranking')
+        self._check_float('ranking_temperature', positive=True)
+        self._check_float('near')
+        if self.near > 1:
+            raise BCMError(f'near must be at most 1 (got {self.near})')
+
+    def _check_float(self, name: str, *, positive: bool = False) -> None:
+        value = getattr(self, name)
+        check_float(name, value, positive=positive)
+        object.__setattr__(self, name, float(value))
 
     @classmethod
     def paper(cls, **kwargs: Any) -> Self:
@@ -113,6 +122,7 @@ class FitConfig:
             'sweeps': 1,
             'relative': False,
             'ranking': 0.0,
+            'near': 0.0,
             'optimizer': 'adam',
             'lr': 1e-3,
         }

@@ -46,9 +46,11 @@ def fit(
         \mathrm{sg}[V_j(g)] \right)^2 \right]
 
     over blocks of random sources (with all their neighbours) times random
-    goals, one network pass per pair :math:`(i, g)`. The map is changed in place
-    and may have been trained before, also on an earlier state of the graph.
-    Ctrl-C ends the training and leaves a usable map.
+    goals, one network pass per pair :math:`(i, g)`; by default with errors
+    relative to the target and a small ranking loss beside (see
+    :class:`FitConfig`). The map is changed in place and may have been trained
+    before, also on an earlier state of the graph. Ctrl-C ends the training and
+    leaves a usable map.
 
     **Processes.** Where a process group of :mod:`torch.distributed` is
     initialised and has more than one process, all of them must call this

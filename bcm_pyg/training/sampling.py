@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import Adjacency, Reachability
+
+#: Among so many candidates at most a near source is looked for.
+MOST_CANDIDATES = 256
 
 
 class PairSampler:
@@ -82,6 +87,37 @@ class PairSampler:
                 weight, num, replacement=True, generator=self._generator
             )
         return self._sources[pick]
+
+    def near_sources(
+        self, value: Tensor, column: Tensor, reach: Tensor | None, num: int
+    ) -> Tensor:
+        """Source nodes each of which is near to one of the goals.
+
+        Each is the nearest of some random ones. Of how many is drawn evenly
+        over magnitudes, so that distances of all scales come up.
+
+        Args:
+            value (torch.Tensor): What is known of the distance to the goals of
+                a pool, :obj:`[N, P]`.
+            column (torch.Tensor): Which of them are meant, :obj:`[G]`.
+            reach (torch.Tensor, optional): bool :obj:`[N, G]` as for
+                :meth:`sources`.
+            num (int): How many; they may repeat.
+        """
+        draw: dict[str, Any] = {
+            'generator': self._generator,
+            'device': value.device,
+        }
+        goal = torch.randint(column.numel(), (num, 1), **draw)
+        count = (MOST_CANDIDATES ** torch.rand(num, 1, **draw)).floor()
+        candidate = self.sources(reach, num * MOST_CANDIDATES).view(num, -1)
+        distance = value[candidate, column[goal]]
+        place = torch.arange(MOST_CANDIDATES, device=value.device)
+        # At the goal itself, where the distance is 0, there is nothing to
+        # learn; what is not known is NaN.
+        unfit = (place >= count) | ~(distance > 0)
+        best = distance.masked_fill(unfit, float('inf')).argmin(1, keepdim=True)
+        return candidate.gather(1, best).squeeze(1)
 
     def _some(self, nodes: Tensor, num: int) -> Tensor:
         """Distinct ones, at a cost that does not depend on how many there are.

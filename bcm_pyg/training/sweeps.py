@@ -36,12 +36,13 @@ class Sweeper:
 
     .. math::
         V_i(g) \leftarrow \min_{j \in \mathcal{N}(i)} c_{ij} + V_j(g), \qquad
-        V_g(g) = 0 .
+        V_g(g) = 0 ,
 
-    This is :func:`~bcm_pyg.utils.scatter_min` over :obj:`edge_index`. On graphs
-    of low degree it runs several times faster slot by slot: first the first
-    edge of every node, then the second of every node that has one, and so on,
-    with nodes sorted by degree so that a slot is a block of rows.
+    where a node keeps its value if that is lower. This is
+    :func:`~bcm_pyg.utils.scatter_min` over :obj:`edge_index`. On graphs of low
+    degree it runs several times faster slot by slot: first the first edge of
+    every node, then the second of every node that has one, and so on, with
+    nodes sorted by degree so that a slot is a block of rows.
 
     Args:
         adjacency (Adjacency): The graph.
@@ -79,7 +80,7 @@ class Sweeper:
         )
 
     def __call__(
-        self, value: Tensor, goals: Tensor, times: int | None, keep: bool
+        self, value: Tensor, goals: Tensor, times: int | None
     ) -> Tensor:
         """Sweeps values :obj:`[N, G]` of goals :obj:`[G]`.
 
@@ -89,18 +90,13 @@ class Sweeper:
             goals (torch.Tensor): The goal of each column.
             times (int, optional): How many times; :obj:`None` until nothing
                 changes, at most :math:`N` times.
-            keep (bool): Whether a node keeps its value where that is lower
-                than what comes from its neighbours.
         """
         value = value[self._order]
         pinned = self._pins(goals)
         value[pinned] = 0
         swept, way = self._scratch(value)
         for _ in range(self.adjacency.num_nodes if times is None else times):
-            if keep:
-                swept.copy_(value)
-            else:
-                swept.fill_(float('inf'))
+            swept.copy_(value)
             for head, cost in self._slots:
                 part = way[: head.numel()]
                 torch.index_select(value, 0, head, out=part).add_(cost)

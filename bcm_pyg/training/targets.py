@@ -175,7 +175,7 @@ class PooledTargets(Targets):
     def _values(self, goals: Tensor) -> Tensor:
         if self.config.targets == 'exact':
             start = self._unknown(goals.numel())
-            return self._sweeper(start, goals, times=None, keep=True)
+            return self._sweeper(start, goals, times=None)
         reach = self.sampler.reach(goals)
         draws = self.config.draws
         nodes, place = self._seeds()
@@ -187,7 +187,7 @@ class PooledTargets(Targets):
         assert self.config.sweeps is not None
         # The target itself is one more backup.
         swept = self._sweeper(
-            start, goals.repeat(draws), self.config.sweeps - 1, keep=True
+            start, goals.repeat(draws), self.config.sweeps - 1
         )
         return _mean_of_known(swept.view(-1, draws, goals.numel()), reach)
 
@@ -226,7 +226,7 @@ class PooledTargets(Targets):
         reach = None
         if not self.sampler.connected:
             reach = ~torch.isinf(self._value[:, column])
-        sources = self.sampler.sources(reach, self.config.sources)
+        sources = self._sources(column, reach)
         edge, row = self.adjacency.out_edges(sources)
         head = self.adjacency.dst[edge]
         return Block(
@@ -236,6 +236,19 @@ class PooledTargets(Targets):
             row,
             self._value[head[:, None], column],
         )
+
+    def _sources(self, column: Tensor, reach: Tensor | None) -> Tensor:
+        """Some from anywhere, some near to the goals."""
+        num = self.config.sources
+        num_near = round(self.config.near * num)
+        parts = []
+        if num_near < num:
+            parts.append(self.sampler.sources(reach, num - num_near))
+        if num_near > 0:
+            parts.append(
+                self.sampler.near_sources(self._value, column, reach, num_near)
+            )
+        return torch.cat(parts)
 
     def state(self) -> dict[str, Tensor]:
         """The pool."""

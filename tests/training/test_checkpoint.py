@@ -1,11 +1,13 @@
 """A run that was stopped goes on as if it never had been."""
 
 import os
-import random
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
@@ -236,12 +238,14 @@ def test_what_killed_writes_left_goes(tmp_path):
 
 
 KILLED = """
-import sys, torch
+import os, sys, time, torch
 from bcm_pyg import BCM, FitConfig, fit
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.training import trainer
 torch.set_num_threads(1)
 trainer.CHECKPOINT_EVERY = 0.0
+sync = os.fsync
+os.fsync = lambda file: (time.sleep(0.02), sync(file))  # time to be killed in
 torch.manual_seed(0)
 data = weighted_grid('ushape', side=10, seed=3)
 model = BCM.from_data(data)
@@ -250,6 +254,21 @@ print('go', flush=True)
 fit(model, data, config, resume=sys.argv[1])
 model.save(sys.argv[2])
 """
+
+
+def _written_at(path: Path) -> int:
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
+def _changed(path: Path, before: int) -> bool:
+    return _written_at(path) != before
+
+
+def _wait_until(happens: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not happens():
+        assert time.monotonic() < end
+        time.sleep(0.001)
 
 
 def test_sigkill_at_any_moment(tmp_path):
@@ -267,28 +286,22 @@ def test_sigkill_at_any_moment(tmp_path):
 
     path, saved = tmp_path / 'run.safetensors', tmp_path / 'map'
     command = [sys.executable, '-c', KILLED, str(path), str(saved)]
-    rng = random.Random(0)
-    kills = 0
-    for attempt in range(12):
+    parts = 0
+    for attempt in range(5):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         assert process.stdout.readline() == 'go\n'
         if attempt < 4:
-            before = path.stat().st_mtime_ns if path.exists() else 0
-            while process.poll() is None:  # until it has written something
-                now = path.stat().st_mtime_ns if path.exists() else 0
-                if now != before:
-                    break
-                time.sleep(0.001)
-            time.sleep(rng.uniform(0, 0.1))
+            _wait_until(partial(_changed, path, _written_at(path)))
+            _wait_until(lambda: [*tmp_path.glob('.run.*.part')])
             process.send_signal(signal.SIGKILL)
-            kills += process.wait() == -signal.SIGKILL
+            assert process.wait() == -signal.SIGKILL
+            parts += len([*tmp_path.glob('.run.*.part')])
         else:
             assert process.wait(timeout=120) == 0
-            process.stdout.close()
-            break
         process.stdout.close()
-    assert kills >= 1
+    assert parts >= 1  # killed in the middle of a write
+    assert not [*tmp_path.glob('.run.*.part')]
     model = BCM.load(saved, data)
     for name, value in whole.state_dict().items():
         assert torch.equal(value, model.state_dict()[name]), name

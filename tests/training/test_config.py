@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import FrozenInstanceError, asdict, fields
 
+import numpy as np
 import pytest
 
 from bcm_pyg import BCMError, FitConfig
@@ -88,7 +89,7 @@ def test_bad_counts_that_may_be_0(name: str, value: object) -> None:
     assert getattr(FitConfig(**{name: 0}), name) == 0
 
 
-@pytest.mark.parametrize('name', ['time_budget', 'lr', 'ranking'])
+@pytest.mark.parametrize('name', ['time_budget', 'lr', 'ranking', 'near'])
 @pytest.mark.parametrize('value', [-0.1, NAN, INFINITE, '3', True])
 def test_bad_numbers(name: str, value: object) -> None:
     with pytest.raises(BCMError, match=f'^{name} must be'):
@@ -100,3 +101,14 @@ def test_bad_numbers(name: str, value: object) -> None:
 def test_bad_temperature(value: object) -> None:
     with pytest.raises(BCMError, match='ranking_temperature'):
         FitConfig(ranking_temperature=value)
+
+
+def test_shares_above_one() -> None:
+    with pytest.raises(BCMError, match=r'^near must be at most 1 \(got 1.5\)'):
+        FitConfig(near=1.5)
+
+
+def test_numbers_of_numpy_can_be_written() -> None:
+    names = ('time_budget', 'lr', 'ranking', 'ranking_temperature', 'near')
+    config = FitConfig(**dict.fromkeys(names, np.float32(0.5)))
+    assert json.loads(json.dumps(asdict(config))) == asdict(config)

@@ -111,6 +111,7 @@ def test_deterministic_by_generator(
             sampler.block(pool, 3),
             sampler.sources(None, 30),
             sampler.sources(reach, 30),
+            sampler.near_sources(reach.float(), torch.arange(2), reach, 30),
         ]
         return [ids.tolist() for ids in drawn]
 
@@ -136,3 +137,44 @@ def test_distinct_and_uniform(num: int) -> None:
     expected = 200 * min(num, 400) / 400
     chi = (count - expected).square().sum() / expected
     assert chi < 400 + 6 * (2 * 400) ** 0.5
+
+
+def test_near_sources_are_near_at_all_scales() -> None:
+    data = weighted_grid('open', side=40)
+    sampler = make_sampler(data)
+    value = torch.arange(1600.0)[:, None]  # node i is the i-th nearest
+    column = torch.tensor([0])
+    near = sampler.near_sources(value, column, None, 8000)
+    assert near.shape == (8000,)
+    # At the goal there is nothing to learn: just if it is the one candidate.
+    assert float((near == 0).float().mean()) < 0.002
+    # The best of m of N has rank N / m; m is log-uniform from 1 to 256.
+    for rank in (16, 64, 256):
+        share = float((near < rank).float().mean())
+        m = (256 ** torch.linspace(0, 1, 1001)).floor()
+        expected = float((1 - (1 - rank / 1600) ** m).mean())
+        assert abs(share - expected) < 0.02
+
+
+def test_near_sources_of_each_goal() -> None:
+    data = weighted_grid('open', side=10)
+    sampler = make_sampler(data)
+    place = torch.arange(100.0)
+    value = torch.stack([place, torch.zeros(100), 99 - place], dim=1)
+    column = torch.tensor([2, 0])
+    near = sampler.near_sources(value, column, None, 4000)
+    first = float((near < 10).float().mean())
+    last = float((near > 89).float().mean())
+    assert min(first, last) > 0.25  # of uniform ones a tenth
+
+
+@pytest.mark.parametrize('unknown', [float('inf'), float('nan')])
+def test_near_sources_where_little_is_known(unknown: float) -> None:
+    data = weighted_grid('open', side=10)
+    value = torch.full((100, 3), unknown)
+    value[7] = 1.0
+    near = make_sampler(data).near_sources(value, torch.arange(3), None, 2000)
+    # The one that is known wherever it was drawn; else any.
+    m = (256 ** torch.linspace(0, 1, 1001)).floor()
+    expected = float((1 - 0.99**m).mean())
+    assert abs(float((near == 7).float().mean()) - expected) < 0.04

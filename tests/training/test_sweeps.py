@@ -29,7 +29,6 @@ def slow_sweep(
     goals: list[int],
     terminal: str,
     times: int,
-    keep: bool,
 ) -> list[list[float]]:
     """The backup, node by node."""
     ways, cost = out_edges(data), data.edge_cost.tolist()
@@ -52,9 +51,7 @@ def slow_sweep(
                 backup = [
                     cost[edge] + value[head][k] for edge, head in ways[node]
                 ]
-                if keep:
-                    backup.append(value[node][k])
-                line.append(pin(node, goal, min(backup, default=INFINITE)))
+                line.append(pin(node, goal, min([value[node][k], *backup])))
             swept.append(line)
         value = swept
     return value
@@ -84,10 +81,9 @@ def exact(data: Data, goals: list[int], terminal: str) -> list[list[float]]:
     graph=random_graphs(),
     seed=st.integers(0, 99),
     times=st.integers(0, 4),
-    keep=st.booleans(),
 )
 def test_as_the_definition(
-    terminal: str, graph: Data, seed: int, times: int, keep: bool
+    terminal: str, graph: Data, seed: int, times: int
 ) -> None:
     data = planning_graph(graph)  # costs are halves, so all sums are exact
     generator = torch.Generator().manual_seed(seed)
@@ -95,24 +91,21 @@ def test_as_the_definition(
     value = torch.randint(20, (data.num_nodes, 3), generator=generator).float()
     value[torch.rand(value.shape, generator=generator) < 0.3] = INFINITE
     before = value.clone()
-    swept = make_sweeper(data, terminal)(value, goals, times, keep)
+    swept = make_sweeper(data, terminal)(value, goals, times)
     assert swept.tolist() == slow_sweep(
-        data, before.tolist(), goals.tolist(), terminal, times, keep
+        data, before.tolist(), goals.tolist(), terminal, times
     )
     assert torch.equal(value, before)
 
 
-@pytest.mark.parametrize('keep', [True, False])
 @pytest.mark.parametrize('terminal', TERMINALS)
 @settings(deadline=None, max_examples=25)
 @given(graph=random_graphs())
-def test_converges_to_shortest_paths(
-    terminal: str, keep: bool, graph: Data
-) -> None:
+def test_converges_to_shortest_paths(terminal: str, graph: Data) -> None:
     data = planning_graph(graph)
     goals = torch.arange(data.num_nodes)
     value = torch.full((data.num_nodes, data.num_nodes), INFINITE)
-    swept = make_sweeper(data, terminal)(value, goals, None, keep)
+    swept = make_sweeper(data, terminal)(value, goals, None)
     assert swept.tolist() == exact(data, goals.tolist(), terminal)
 
 
@@ -122,7 +115,7 @@ def test_by_hand(diamond: Data) -> None:
 
     def run(terminal: str, times: int | None) -> list[float]:
         sweeper = make_sweeper(diamond, terminal)
-        return sweeper(unknown, goal, times, True).squeeze(1).tolist()
+        return sweeper(unknown, goal, times).squeeze(1).tolist()
 
     assert run('calibrated', 0) == [INFINITE, INFINITE, INFINITE, 0, INFINITE]
     assert run('calibrated', 1) == [INFINITE, 1, 0, 0, INFINITE]
@@ -130,21 +123,6 @@ def test_by_hand(diamond: Data) -> None:
     assert run('calibrated', None) == [2, 1, 0, 0, INFINITE]
     assert run('paper', 1) == [1, 0, 0, 0, INFINITE]
     assert run('paper', None) == [1, 0, 0, 0, INFINITE]
-
-
-@pytest.mark.parametrize('terminal', TERMINALS)
-def test_values_that_are_too_low_rise(diamond: Data, terminal: str) -> None:
-    # Without keeping, an unsupported 0 is replaced by what supports it.
-    goal = torch.tensor([3])
-    value = torch.zeros(5, 1)
-    swept = make_sweeper(diamond, terminal)(value, goal, 2, False)
-    assert swept.squeeze(1).tolist() == [
-        2 if terminal == 'calibrated' else 1,
-        1 if terminal == 'calibrated' else 0,
-        0,
-        0,
-        INFINITE,
-    ]
 
 
 @pytest.mark.parametrize('terminal', TERMINALS)
@@ -166,10 +144,10 @@ def test_nodes_of_many_edges(
     goals = [0, 1, 30, 15]
     value = torch.full((31, 4), INFINITE)
     sweeper = make_sweeper(data, terminal)
-    swept = sweeper(value, torch.tensor(goals), None, True)
+    swept = sweeper(value, torch.tensor(goals), None)
     assert swept.tolist() == exact(data, goals, terminal)
     monkeypatch.undo()
-    again = make_sweeper(data, terminal)(value, torch.tensor(goals), None, True)
+    again = make_sweeper(data, terminal)(value, torch.tensor(goals), None)
     assert again.tolist() == swept.tolist()
 
 
@@ -177,7 +155,7 @@ def test_a_goal_may_come_twice(diamond: Data) -> None:
     goals = torch.tensor([3, 0, 3])
     value = torch.rand(5, 3)
     value[:, 2] = value[:, 0]
-    swept: Tensor = make_sweeper(diamond, 'paper')(value, goals, 2, True)
+    swept: Tensor = make_sweeper(diamond, 'paper')(value, goals, 2)
     assert swept[:, 0].tolist() == swept[:, 2].tolist()
 
 

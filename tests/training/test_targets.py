@@ -217,7 +217,8 @@ def test_what_holds_for_all_targets(
     # With several draws, and a pool larger than most of the graphs.
     data = planning_graph(graph)
     model = small_map(data, 'one_hot', terminal)
-    targets = targets_of(model, data, kind, seed, pool=10, sweeps=9)
+    near = (seed % 3) / 2  # none, half and all of the sources
+    targets = targets_of(model, data, kind, seed, pool=10, sweeps=9, near=near)
     exact, nxg = shortest(model, data), to_nx(data)
     for step in range(2):
         block = targets.block(step)
