@@ -8,6 +8,8 @@ from bcm_pyg.utils import check_choice, check_float, check_int
 
 TARGETS = ('sweeps', 'paper', 'exact')
 OPTIMIZERS = ('soap', 'adam')
+#: Numbers that may be left open, most of them to depend on the graph.
+OPTIONAL = ('steps', 'sweeps', 'draws', 'seeds', 'renew_every')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +27,8 @@ class FitConfig:
             shortest-path labels; supervision, for comparison.
         sweeps: Number of backups, for :obj:`"sweeps"`; by default three tenths
             of the hop diameter of the graph.
-        draws: Independent draws of nodes that the map is asked on for a goal.
+        draws: Independent draws of nodes that the map is asked on for a goal;
+            by default 4, and fewer on graphs of more than some thousand nodes.
         seeds: Nodes of one draw; by default :math:`2.4 \sqrt{N}`.
         sources: Source nodes of a step, each with all its neighbours.
         near: Share of the sources that are drawn near to one of the goals, at
@@ -34,7 +37,8 @@ class FitConfig:
         goals: Goals of a step; every source is trained for every goal.
         pool: Goals whose values are kept ready.
         renew: Goals of the pool redrawn at a time.
-        renew_every: Steps between two renewals.
+        renew_every: Steps between two renewals; by default 8, and more where
+            the backups of so many goals would take most of the time.
         relative: Whether errors count relative to the target, as
             :math:`(D - T)^2 / (1 + T)^2` in units of the mean cost, or as they
             are.
@@ -53,14 +57,14 @@ class FitConfig:
     steps: int | None = None
     targets: str = 'sweeps'
     sweeps: int | None = None
-    draws: int = 4
+    draws: int | None = None
     seeds: int | None = None
     sources: int = 32
     near: float = 0.0
     goals: int = 32
     pool: int = 64
     renew: int = 16
-    renew_every: int = 8
+    renew_every: int | None = None
     relative: bool = True
     ranking: float = 0.004
     ranking_temperature: float = 0.1
@@ -90,7 +94,7 @@ class FitConfig:
             ('validations', 0),
         ):
             value = getattr(self, name)
-            if value is None and name in ('steps', 'sweeps', 'seeds'):
+            if value is None and name in OPTIONAL:
                 continue
             check_int(name, value, least)
             object.__setattr__(self, name, int(value))  # numpy's are welcome

@@ -26,6 +26,13 @@ SWEEP_SHARE = 0.3
 #: over noisy values too low, fewer make the way over one of them a detour.
 SEED_SHARE = 2.4
 
+#: Draws of a goal, and steps between renewals of goals, where they are cheap.
+DRAWS, RENEW_EVERY = 4, 8
+
+#: Values that the backups of a step may touch: a third of the time of a step.
+#: Beyond, on graphs of some thousand nodes, draws become fewer first.
+MAX_SWEPT = 2**22
+
 
 def fit(
     model: BCM,
@@ -156,16 +163,34 @@ def _undone_on_error(model: BCM) -> Iterator[None]:
 def resolve_config(config: FitConfig, adjacency: Adjacency) -> FitConfig:
     """The configuration with what depends on the graph filled in."""
     sweeps, seeds = config.sweeps, config.seeds
+    backups = 0
     if config.targets == 'paper':
         sweeps = 1
     elif config.targets == 'exact':
-        sweeps = None  # until convergence
-    elif sweeps is None:
-        sweeps = max(2, round(SWEEP_SHARE * hop_diameter(adjacency)))
+        sweeps, backups = None, hop_diameter(adjacency)  # until convergence
+    else:
+        if sweeps is None:
+            sweeps = max(2, round(SWEEP_SHARE * hop_diameter(adjacency)))
+        backups = sweeps - 1
     if seeds is None:
         sources = int((adjacency.degree() > 0).sum())
         seeds = max(1, round(SEED_SHARE * math.sqrt(sources)))
-    return replace(config, sweeps=sweeps, seeds=seeds)
+    swept = max(1, backups * adjacency.num_edges * config.renew)  # a draw
+    draws, renew_every = config.draws, config.renew_every
+    if draws is None:
+        most = RENEW_EVERY * MAX_SWEPT // swept
+        draws = max(1, min(DRAWS, most))
+    if renew_every is None:
+        if config.targets == 'sweeps':
+            swept *= draws
+        renew_every = max(RENEW_EVERY, math.ceil(swept / MAX_SWEPT))
+    return replace(
+        config,
+        sweeps=sweeps,
+        seeds=seeds,
+        draws=draws,
+        renew_every=renew_every,
+    )
 
 
 def _last(values: list[float]) -> float | None:

@@ -178,13 +178,13 @@ class PooledTargets(Targets):
             return self._sweeper(start, goals, times=None)
         reach = self.sampler.reach(goals)
         draws = self.config.draws
+        assert draws is not None and self.config.sweeps is not None
         nodes, place = self._seeds()
         value = self._map_values(nodes, goals, reach)
         start = self._unknown(draws * goals.numel())
         for draw in range(draws):
             columns = slice(draw * goals.numel(), (draw + 1) * goals.numel())
             start[nodes[place[draw]], columns] = value[place[draw]]
-        assert self.config.sweeps is not None
         # The target itself is one more backup.
         swept = self._sweeper(
             start, goals.repeat(draws), self.config.sweeps - 1
@@ -194,7 +194,7 @@ class PooledTargets(Targets):
     def _seeds(self) -> tuple[Tensor, Tensor]:
         """Nodes to ask the map on, and the positions of each draw in them."""
         draws, seeds = self.config.draws, self.config.seeds
-        assert seeds is not None
+        assert draws is not None and seeds is not None
         nodes = self.sampler.seeds(draws * seeds)
         if nodes.numel() == draws * seeds:
             place = torch.arange(draws * seeds, device=nodes.device)
@@ -220,7 +220,9 @@ class PooledTargets(Targets):
     @torch.no_grad()
     def block(self, step: int) -> Block:
         """The block of a step."""
-        if step > 0 and step % self.config.renew_every == 0:
+        every = self.config.renew_every
+        assert every is not None
+        if step > 0 and step % every == 0:
             self._renew()
         column = self.sampler.block(self._goals, self.config.goals)
         reach = None

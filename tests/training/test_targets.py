@@ -42,7 +42,7 @@ def targets_of(
     generator = torch.Generator().manual_seed(seed)
     sampler = PairSampler(adjacency, Reachability(adjacency), generator)
     settings = {'sources': 12, 'goals': 4, 'pool': 6, 'renew': 4}
-    settings |= {'sweeps': 3, 'draws': 2, 'seeds': 20}
+    settings |= {'sweeps': 3, 'draws': 2, 'seeds': 20, 'renew_every': 8}
     config = FitConfig(targets=kind, **{**settings, **kwargs})
     return make_targets(model, data, adjacency, sampler, config)
 
