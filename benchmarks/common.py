@@ -11,7 +11,6 @@ import platform
 import shlex
 import subprocess
 import sys
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -155,20 +154,23 @@ def trained_map(
 ) -> tuple[BCM, dict[str, Any]]:
     """A trained map from the cache that all benchmarks share, or a new one.
 
-    Returns the map and how its training went (wall seconds, steps, rate).
+    Returns the map and how its training went (wall seconds, steps, rate). A
+    training that is stopped is not cached; the next call goes on with it.
     """
     folder = CACHE / name
     if is_cached(name):
         model = BCM.load(folder, data)
         _check_config(name, model.record['config'], config)
         return model, model.record['benchmark']
+    checkpoint = CACHE / f'{name}.ckpt'
     seed_everything(seed)
     build = BCM.paper if paper else BCM.from_data
     model = build(data, encoder)
-    began = time.perf_counter()
-    history = fit(model, data, config, progress=True)
+    history = fit(model, data, config, progress=True, resume=checkpoint)
+    if history.interrupted:  # fit keeps that to itself
+        raise KeyboardInterrupt
     record = {
-        'train_seconds': round(time.perf_counter() - began, 1),
+        'train_seconds': round(model.record['seconds'], 1),
         'steps': history.steps,
         'rows_per_second': round(history.rows_per_second),
         'curve': [
@@ -178,6 +180,7 @@ def trained_map(
     }
     model.record['benchmark'] = record
     model.save(folder)
+    checkpoint.unlink(missing_ok=True)  # another process may have had it
     return model, record
 
 

@@ -15,7 +15,7 @@ import table2_layouts
 import table3_encoders
 import table4_visited
 import torch
-from common import Results, map_name, training_seconds
+from common import Results, map_name, trained_map, training_seconds
 from experiment import Grid, Job, baseline_job, run_jobs
 from map_jobs import load_or_train, map_job
 from maze import maze_mask
@@ -24,8 +24,11 @@ from scipy.ndimage import label
 from storage import storage_row
 from walks import apf_walk, cml_walk
 
+from bcm_pyg import FitConfig, fit
 from bcm_pyg.baselines import APF, APSP, CML, Dijkstra, EigenAgent
 from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.training import trainer
+from bcm_pyg.training.checkpoint import read_checkpoint, write_checkpoint
 
 
 @pytest.mark.parametrize('side', [7, 10, 20, 41])
@@ -109,6 +112,35 @@ def test_maps_are_trained_once_and_found_again(places):
     assert row['parameters'] == model.num_parameters()
     assert row['ended_by'] == 'time' and row['num_queries'] == 20
     assert load_or_train(grid, 'exact', waiting, 'k_hot') is None
+
+
+def test_a_stopped_training_is_not_cached_and_goes_on(places, monkeypatch):
+    data = weighted_grid('open', 8)
+    config = FitConfig(steps=12, validations=3, seed=1)
+    whole, _ = trained_map('whole', data, config, 1)
+
+    def stop(step, metrics):
+        raise KeyboardInterrupt
+
+    def stopped(*args, **kwargs):
+        return fit(*args, **kwargs, callback=stop)
+
+    monkeypatch.setattr(trainer, 'CHECKPOINT_EVERY', 0.0)
+    monkeypatch.setattr(common, 'fit', stopped)
+    with pytest.raises(KeyboardInterrupt):
+        trained_map('cut', data, config, 1)
+    checkpoint = places / 'cache' / 'cut.ckpt'
+    assert checkpoint.exists() and not common.is_cached('cut')
+
+    monkeypatch.setattr(common, 'fit', fit)
+    tensors, facts = read_checkpoint(checkpoint)
+    assert 0 < facts['history']['steps'] < 12
+    write_checkpoint(checkpoint, tensors, {**facts, 'seconds': 1000.0})
+    model, record = trained_map('cut', data, config, 1)
+    assert common.is_cached('cut') and not checkpoint.exists()
+    assert record['steps'] == 12
+    assert 1000 < record['train_seconds'] < 1100  # both parts count
+    assert all(map(torch.equal, model.parameters(), whole.parameters()))
 
 
 def test_same_steps_needs_a_timed_row(places):
