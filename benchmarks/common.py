@@ -19,7 +19,9 @@ import torch
 from torch_geometric import seed_everything
 from torch_geometric.data import Data
 
-from bcm_pyg import BCM, FitConfig, fit
+from bcm_pyg import BCM, FitConfig, fit, planning_graph
+from bcm_pyg.training.fit import resolve_config
+from bcm_pyg.utils import Adjacency
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / 'results'
@@ -160,7 +162,7 @@ def trained_map(
     folder = CACHE / name
     if is_cached(name):
         model = BCM.load(folder, data)
-        _check_config(name, model.record['config'], config)
+        _check_config(name, model.record['config'], config, data)
         return model, model.record['benchmark']
     checkpoint = CACHE / f'{name}.ckpt'
     seed_everything(seed)
@@ -173,6 +175,7 @@ def trained_map(
         'train_seconds': round(model.record['seconds'], 1),
         'steps': history.steps,
         'rows_per_second': round(history.rows_per_second),
+        'trained_commit': PROVENANCE['commit'],  # a row may be of a later one
         'curve': [
             [round(seconds, 1), round(gap, 3)]
             for seconds, gap in zip(history.seconds, history.gap, strict=True)
@@ -184,13 +187,18 @@ def trained_map(
     return model, record
 
 
-def _check_config(name: str, there: dict[str, Any], asked: FitConfig) -> None:
-    """A map of other defaults than today's must not pass for one of these."""
+def _check_config(
+    name: str, there: dict[str, Any], asked: FitConfig, data: Data
+) -> None:
+    """A map of other defaults than today's must not pass for one of these.
+
+    Maps from before a setting came do not have it.
+    """
+    adjacency = Adjacency.from_data(planning_graph(data))
     odd = [
         field
-        for field, value in asdict(asked).items()
+        for field, value in asdict(resolve_config(asked, adjacency)).items()
         if field not in ('steps', 'time_budget')  # those are in its name
-        and value is not None
         and there.get(field, value) != value
     ]
     if odd:

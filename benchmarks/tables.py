@@ -92,7 +92,7 @@ def training_table() -> str:
                 f'{min(row["success_rate"] for row in group):.3f}',
                 _spread([row['gap'] for row in group], 2),
                 '-' if published is None else published,
-                ', '.join(f'{row["seed"]} ({row["commit"]})' for row in group),
+                ', '.join(f'{row["seed"]} ({_commit(row)})' for row in group),
             ]
         )
     head = [
@@ -109,6 +109,11 @@ def training_table() -> str:
         'seeds (commits)',
     ]
     return markdown(head, rows)
+
+
+def _commit(row: dict[str, Any]) -> str:
+    """That of the training; old rows only know that of their own."""
+    return row.get('trained_commit') or row['commit']
 
 
 def _timed_seconds(group: list[dict[str, Any]]) -> str:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 
 import common
 import experiment
@@ -111,6 +112,7 @@ def test_maps_are_trained_once_and_found_again(places):
     row = map_job(grid, 'sweeps', waiting, 'k_hot').run()
     assert row['parameters'] == model.num_parameters()
     assert row['ended_by'] == 'time' and row['num_queries'] == 20
+    assert row['trained_commit'] == common.PROVENANCE['commit']
     assert load_or_train(grid, 'exact', waiting, 'k_hot') is None
 
 
@@ -141,6 +143,21 @@ def test_a_stopped_training_is_not_cached_and_goes_on(places, monkeypatch):
     assert record['steps'] == 12
     assert 1000 < record['train_seconds'] < 1100  # both parts count
     assert all(map(torch.equal, model.parameters(), whole.parameters()))
+
+
+def test_maps_of_other_settings_are_refused(places, monkeypatch):
+    data = weighted_grid('open', 8)
+    _, record = trained_map('map', data, FitConfig(steps=1), 1)
+    assert record['trained_commit'] == common.PROVENANCE['commit']
+    assert trained_map('map', data, FitConfig(steps=2), 1)[1] == record
+    with pytest.raises(SystemExit, match=r"the map map has another \['lr'\]"):
+        trained_map('map', data, FitConfig(steps=1, lr=1e-3), 1)
+    # Nobody asks for this one: it depends on the graph.
+    monkeypatch.setattr(sys.modules['bcm_pyg.training.fit'], 'SEED_SHARE', 1.0)
+    with pytest.raises(SystemExit, match=r"another \['seeds'\]"):
+        trained_map('map', data, FitConfig(steps=1), 1)
+    older = {'lr': 6e-3}  # and nothing else that could differ
+    common._check_config('map', older, FitConfig(steps=1), data)
 
 
 def test_same_steps_needs_a_timed_row(places):
