@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -10,8 +11,11 @@ from torch_geometric.data import Data
 
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.planning import Plan
+from bcm_pyg.planning.routes import plan_of_routes
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import Adjacency, as_queries
+
+from ._heap_search import heap_search, ways_of
 
 #: Bytes of distances and predecessors held at a time.
 MAX_BYTES = 2**28
@@ -23,57 +27,85 @@ class Dijkstra:
     Queries are grouped by goal: one search against the edges per distinct goal
     (scipy) gives the next hop of every start, and routes are walked in lock
     step. :obj:`expansions` counts the nodes that such a search settles until it
-    meets the start. It keeps nothing between queries.
+    meets the start, both ends included.
+
+    With :obj:`per_query`, each query is a search of its own, with a binary
+    heap, from the start until the goal is settled; :obj:`expansions` counts
+    what it settled. Costs are the same, up to rounding, and routes as good. It
+    is a loop in Python and pays off only for near goals on large graphs.
+
+    Either way, a start that is its goal needs no search (no expansions), and
+    nothing is kept between queries.
 
     Args:
         data (torch_geometric.data.Data): The graph.
+        per_query (bool, optional): Whether to search for each query alone.
+            (default: :obj:`False`)
     """
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: Data, *, per_query: bool = False) -> None:
+        self.per_query = per_query
         self.adjacency = Adjacency.from_data(planning_graph(data))
         self._reversed = self.adjacency.to_scipy(reverse=True)
+        self._ways = ways_of(self.adjacency) if per_query else []
 
     def __call__(self, starts: Ids, goals: Ids) -> Plan:
         """Optimal routes for queries given as ints, lists, arrays, tensors."""
-        num_nodes = self.adjacency.num_nodes
         start, goal = (
-            ids.cpu().numpy() for ids in as_queries(starts, goals, num_nodes)
+            ids.cpu().numpy()
+            for ids in as_queries(starts, goals, self.adjacency.num_nodes)
         )
+        search = self._search_each if self.per_query else self._search_grouped
+        plan = search(start, goal)
+        plan.expansions[torch.from_numpy(start == goal)] = 0
+        return replace(plan, lower_bound=plan.cost.clone())
+
+    def storage_bytes(self) -> int:
+        """Nothing is kept beside the graph."""
+        return 0
+
+    def _search_each(self, start: np.ndarray, goal: np.ndarray) -> Plan:
+        found = [
+            heap_search(self._ways, *ends)
+            for ends in zip(start.tolist(), goal.tolist(), strict=True)
+        ]
+        longest = max([1, *(len(one.path) for one in found)])
+        nodes = np.full((start.size, longest), -1, dtype=np.int64)
+        for query, one in enumerate(found):
+            nodes[query, : len(one.path)] = one.path
+        return plan_of_routes(
+            torch.tensor([one.cost for one in found], dtype=torch.float64),
+            torch.from_numpy(nodes),
+            torch.tensor([one.settled for one in found], dtype=torch.long),
+        )
+
+    def _search_grouped(self, start: np.ndarray, goal: np.ndarray) -> Plan:
         cost = np.full(start.size, np.inf)
         expansions = np.zeros(start.size, dtype=np.int64)
         routes: list[tuple[np.ndarray, np.ndarray]] = []
-        for query, row, sources in _by_goal(goal, num_nodes):
+        for query, row, sources in _by_goal(goal, self.adjacency.num_nodes):
             distance, next_hop = dijkstra(
                 self._reversed, indices=sources, return_predecessors=True
             )
             cost[query] = distance[row, start[query]]
             expansions[query] = _settled(distance, row, cost[query])
             routes.append((query, _walk(next_hop, row, start[query])))
-        success = np.isfinite(cost)
-        expansions[start == goal] = 0
 
-        longest = max((nodes.shape[1] for _, nodes in routes), default=0)
+        longest = max((nodes.shape[1] for _, nodes in routes), default=1)
         nodes = np.full((start.size, longest), -1, dtype=np.int64)
         for query, part in routes:
             nodes[query, : part.shape[1]] = part
-        nodes[~success] = -1
-        nodes = nodes[:, : max(1, int((nodes >= 0).sum(1).max(initial=0)))]
-        hops = np.maximum((nodes >= 0).sum(1) - 1, 0)
-        return Plan(
-            success=torch.from_numpy(success),
-            cost=torch.from_numpy(cost),
-            hops=torch.from_numpy(hops),
-            nodes=torch.from_numpy(np.ascontiguousarray(nodes)),
-            expansions=torch.from_numpy(expansions),
-            lower_bound=torch.from_numpy(cost.copy()),
+        nodes[np.isinf(cost)] = -1
+        return plan_of_routes(
+            torch.from_numpy(cost),
+            torch.from_numpy(nodes),
+            torch.from_numpy(expansions),
         )
 
-    def storage_bytes(self) -> int:
-        """Nothing is kept beside the graph."""
-        return 0
-
     def __repr__(self) -> str:
-        return f'{type(self).__name__}(num_nodes={self.adjacency.num_nodes})'
+        mode = ', per_query=True' if self.per_query else ''
+        num_nodes = self.adjacency.num_nodes
+        return f'{type(self).__name__}(num_nodes={num_nodes}{mode})'
 
 
 def shortest_distances(

@@ -16,6 +16,7 @@ from bcm_pyg.utils import (
     as_queries,
     check_float,
     check_int,
+    keep_freed_memory,
 )
 
 from .certificate import certified, with_bounds
@@ -99,6 +100,7 @@ class Planner:
                 f'{readout!r})'
             )
         check_int('batch_size', batch_size, 1)
+        keep_freed_memory()
         self.readout: Readout = VisitedGreedy() if readout is None else readout
         self.complete, self.epsilon, self.landmarks = _guarantees(
             self.readout, complete, epsilon, landmarks
