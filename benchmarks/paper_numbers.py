@@ -12,6 +12,7 @@ class Reported(NamedTuple):
     cost: float | None = None
     gap: float | None = None
     gap_std: float | None = None
+    wspl: float | None = None
 
 
 #: Table 1: the U at N = 1600, three seeds of 100 queries.

@@ -139,32 +139,71 @@ def test_figures(places):
 
 def test_printed_and_sampled_deviations():
     rows = [row(gap=10.0, success_rate=0.5, cost=100.0, cost_sd=40.0)]
-    cell = Reported(0.52, 109.0, 12.0, 1.0)
-    rate, gap = compare('T', 'apf', 'wide', rows, cell, 400)
+    cell = Reported(0.52, 109.0, 12.0, 1.0, 0.9)
+    found = list(compare('T', 'wide', {'apf': rows}, cell, 400))
+    rate, wspl, cost, gap = found
     assert rate.deviation == pytest.approx(0.025) and not rate.differs()
-    assert gap.deviation == 1.0 and gap.printed and gap.differs()
+    assert wspl.deviation == 0 and wspl.differs()
+    assert str(wspl) == 'wSPL 1.000 instead of 0.900 ± 0.000 by sampling (wide)'
+    assert cost.deviation == pytest.approx(2.0) and cost.differs()
+    assert gap.deviation == 1.0 and gap.differs()
     assert str(gap) == 'Gap 10.0 instead of 12.0 ± 1.0 (wide)'
-    cell = cell._replace(gap_std=None)
-    _, cost, gap = compare('T', 'dijkstra', 'wide', rows, cell, 100)
-    assert cost.deviation == pytest.approx(4.0) and cost.differs()
+    cell = Reported(gap=12.0)
+    (gap,) = compare('T', 'wide', {'apf': rows}, cell, 100)
     assert gap.deviation == pytest.approx(2.0) and not gap.differs()
-    assert not list(compare('T', 'apf', 'wide', [], cell, 100))
+    assert not list(compare('T', 'wide', {'apf': []}, cell, 100))
+
+
+def test_the_map_that_varies_least_says_how_much_maps_vary():
+    groups = {
+        'bcm_paper': [row(gap=50.0, gap_sd=400.0)],
+        'bcm_sweeps': [row(gap=1.0, gap_sd=3.0), row(gap=1.0, gap_sd=5.0)],
+        'bcm_exact': [],
+    }
+    found = list(compare('T', 'x', groups, Reported(gap=20.0), 100))
+    assert [one.method for one in found] == ['bcm_paper', 'bcm_sweeps']
+    assert [one.deviation for one in found] == pytest.approx([0.4, 0.4])
 
 
 def test_rounding_is_no_disagreement():
-    exact = Comparison('T', 'apf', 'x', 'Gap', 0.04, 0.0, 0.0, True)
+    exact = Comparison('T', 'apf', 'x', 'Gap', 0.04, 0.0, 0.0, '')
     assert not exact.differs()
     assert exact._replace(ours=0.06).differs()
 
 
 def test_disagreements(places):
-    add('table1_quality', row(method='eigen', gap=48.0))
-    assert disagreements().startswith('0 of 2 numbers')
-    add('table2_layouts', row(method='eigen', layout='wall', gap=60.0))
+    plain = {'method': 'eigen', 'cost': 163.0}
+    add('table1_quality', row(**plain, gap=48.0))
+    assert disagreements().startswith('0 of 3 numbers compared')
+    add('table2_layouts', row(**plain, layout='wall', gap=60.0))
     text = disagreements()
-    assert text.startswith('1 of 4 numbers')
+    assert text.startswith('1 of 6 numbers compared')
     assert 'Table 2: Gap 60.0 instead of 47.0 ± 2.0 by sampling (wall' in text
     assert REASONS['eigen'] in text and REASONS['apf'] not in text
+
+
+def test_the_u_has_the_deviation_of_table_1_everywhere(places):
+    plain = {'method': 'bcm_paper', 'encoder': 'interaction', 'gap': 57.0}
+    for name in ('table2_layouts', 'figure3_scaling', 'table3_encoders'):
+        add(name, row(**plain))
+    text = disagreements()
+    for published in ('5.8', '4.9'):
+        assert f'Gap 57.0 instead of {published} ± 0.6 as in Table 1' in text
+
+
+def test_a_range_is_left_on_either_side(places):
+    fields = {'method': 'eigen_rbf', 'costs': 'mild', 'gap_sd': 99.0}
+    add('table1_quality', row(**fields, gap=22.8))
+    assert disagreements().startswith('0 of 1 ')
+    add('table1_quality', row(**fields, gap=24.0, seed=111))
+    assert 'Gap 23.4 instead of 21.4 to 22.9 (mild)' in disagreements()
+
+
+def test_memory_is_compared_by_wspl_too(places):
+    fields = {'method': 'bcm_exact', 'encoder': 'k_hot', 'success_rate': 0.97}
+    add('table4_visited', row(**fields, readout='VisitedGreedy', wspl=0.95))
+    text = disagreements()
+    assert text.startswith('1 of 2 ') and 'wSPL 0.950 instead of 0.865' in text
 
 
 def test_every_method_has_a_reason():
