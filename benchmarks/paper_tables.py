@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import paper_numbers as paper
 from cells import cells, gap, number, of_the_time, reported, seeds, success
@@ -11,7 +11,7 @@ from disagreements import disagreements
 from figure_tables import paths, scaling, storage
 from markdown_table import markdown, spread
 from methods import BASELINES, MAPS, Method
-from row_groups import Row, mean, select, values
+from row_groups import mean, select, values
 
 IN_PAPER = '*in the paper*'
 REGIMES = ('uniform', 'mild', 'wide')
@@ -108,7 +108,7 @@ def encoders() -> str:
     head += ['*paper*', 'seeds (m/w)']
     lines = []
     for encoder, growth in GROWTH.items():
-        for kind in _kinds(rows):
+        for kind in MAPS:
             found = [
                 select(rows, encoder=encoder, method=f'bcm_{kind}', costs=costs)
                 for costs in WEIGHTED
@@ -132,7 +132,7 @@ def visited() -> str:
         head += [f'{name}, no memory', f'{name}, visited-aware']
     lines = []
     for encoder in GROWTH:
-        for kind in _kinds(rows):
+        for kind in MAPS:
             found = [
                 select(
                     rows, encoder=encoder, method=f'bcm_{kind}', readout=name
@@ -151,12 +151,6 @@ def visited() -> str:
             line += [f'{wspl / sr:.3f}' for sr, wspl in pairs]
             lines.append(line)
     return markdown(head, lines)
-
-
-def _kinds(rows: Iterable[Row]) -> list[str]:
-    """Targets of which there is a row; our default in any case."""
-    there = {row['method'] for row in rows} | {'bcm_sweeps'}
-    return [kind for kind in MAPS if f'bcm_{kind}' in there]
 
 
 def _target(kind: str) -> str:

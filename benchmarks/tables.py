@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
+import paper_numbers as paper
 from common import Results
 from compact_table import compact_table
 from markdown_table import NOT_RUN, markdown
@@ -13,14 +14,6 @@ from markdown_table import spread as _spread
 from paper_tables import PAPER_TABLES
 from planning_tables import PLANNING_TABLES
 from real_tables import REAL_TABLES
-
-#: The paper's Gap for the rows of the training table, in percent.
-PAPER_GAP = {
-    ('wide', 40): 5.07,
-    ('mild', 40): 4.01,
-    ('uniform', 40): 0.07,
-    ('wide', 60): 12.4,
-}
 
 LABELS = {
     'sweeps': 'ours, self-supervised',
@@ -51,18 +44,27 @@ def training_summary() -> str:
     rows = []
     for side, costs in dict.fromkeys(key[:2] for key in groups):
         ours = groups[side, costs, 'sweeps']
-        published = PAPER_GAP.get((costs, side))
         rows.append(
             [
                 f'U, {costs}, N = {side * side}',
                 f'{ours[0]["parameters"]:,}',
                 f'{ours[0]["budget_seconds"] / 60:g}',
                 *(_quality(groups.get((side, costs, kind))) for kind in LABELS),
-                '-' if published is None else published,
+                _published(costs, side),
             ]
         )
     head = ['graph', 'parameters', 'minutes', *LABELS.values()]
     return markdown([*head, 'the paper, as published'], rows)
+
+
+def _published(costs: str, side: int) -> str:
+    """The Gap of the paper on the same U, in percent."""
+    cell = None
+    if side == 40:
+        cell = paper.QUALITY['bcm', costs]
+    elif costs == 'wide':
+        cell = paper.SCALING.get(('bcm', side))
+    return '-' if cell is None else str(cell.gap)
 
 
 def _quality(group: list[dict[str, Any]] | None) -> str:
@@ -79,7 +81,6 @@ def training_table() -> str:
     rows = []
     for (side, costs, targets), group in _trained().items():
         first = group[0]
-        published = PAPER_GAP.get((costs, side))
         rows.append(
             [
                 f'U, {costs}, N = {side * side}',
@@ -91,7 +92,7 @@ def training_table() -> str:
                 f'{statistics.mean(row["steps"] for row in group):.0f}',
                 f'{min(row["success_rate"] for row in group):.3f}',
                 _spread([row['gap'] for row in group], 2),
-                '-' if published is None else published,
+                _published(costs, side),
                 ', '.join(f'{row["seed"]} ({_commit(row)})' for row in group),
             ]
         )

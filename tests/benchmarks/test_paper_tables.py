@@ -109,9 +109,13 @@ def test_encoders_and_visited(places):
     fields = {'encoder': 'k_hot', 'parameters': 152320, 'gap': 5.0}
     add('table3_encoders', row(method='bcm_sweeps', **fields))
     found = lines(encoders(), 'k_hot')
-    assert len(found) == 1  # of targets that were not run, nothing is said
-    assert found[0][2:5] == ['152,320', '152K', 'our default (self-supervised)']
-    assert found[0][8:] == ['1.000', '5.00', '15.88', '0/1']
+    assert [line[4] for line in found] == [
+        MAPS[kind].label.removeprefix('BCM, ') for kind in MAPS
+    ]
+    assert found[0][2:4] == found[2][2:4] == ['-', '152K']
+    assert found[0][8] == found[2][8] == NOT_RUN
+    assert found[1][2:4] == ['152,320', '152K']
+    assert found[1][8:] == ['1.000', '5.00', '15.88', '0/1']
     fields |= {'method': 'bcm_exact', 'readout': 'Greedy'}
     add('table4_visited', row(**fields, success_rate=0.5, wspl=0.45))
     found = lines(visited(), 'k_hot', 'supervised')[-1]
