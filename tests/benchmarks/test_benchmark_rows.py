@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import common
 import experiment
@@ -87,6 +88,26 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path):
     rows = json.loads((tmp_path / 'x.json').read_text())['rows']
     assert [row['number'] for row in rows] == [1, 2, 3, 4]
     assert all('commit' in row and 'command' in row for row in rows)
+
+
+def test_two_processes_may_add_to_one_file(tmp_path):
+    one, two = Results('x', tmp_path), Results('x', tmp_path)
+    one.add({'number': 1})
+    two.add({'number': 2})  # it began before there was a row
+    one.add({'number': 3})
+    for results in (one, Results('x', tmp_path)):
+        assert [row['number'] for row in results.rows] == [1, 2, 3]
+    assert two.find(number=1) and not two.find(number=3)
+
+
+def test_rows_added_at_the_same_time_are_all_there(tmp_path):
+    def add(number):
+        Results('x', tmp_path).add({'number': number})
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(40)))
+    rows = Results('x', tmp_path).rows
+    assert sorted(row['number'] for row in rows) == list(range(40))
 
 
 def arguments(**changes):
