@@ -57,7 +57,13 @@ BASELINES = {
         lambda data, seed: Dijkstra(data),
     ),
     'apsp': Method('APSP (exact)', YES, YES, NO, lambda data, seed: APSP(data)),
-    'cch': Method('CCH (exact)', YES, YES, NO, _peer('CCH', 'routingkit_cch')),
+    'cch': Method(
+        'CCH, on disk (exact)',
+        YES,
+        YES,
+        NO,
+        _peer('CCH', 'routingkit_cch'),
+    ),
     'cpd': Method('CPD (exact)', YES, YES, NO, _peer('CPD', None)),
     'cml': Method(
         'CML',
