@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import torch
 from scipy.sparse.csgraph import dijkstra
+from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
@@ -12,12 +14,9 @@ from bcm_pyg.graph import planning_graph
 from bcm_pyg.planning import Plan
 from bcm_pyg.planning.walks import Steps, plan_of_walks
 from bcm_pyg.typing import Ids
-from bcm_pyg.utils import (
-    Adjacency,
-    Reachability,
-    as_queries,
-    check_int,
-)
+from bcm_pyg.utils import Adjacency, as_queries, check_int
+
+from ._packed_hops import HopLayout
 
 #: Bytes of distances and predecessors that one search call makes.
 CHUNK_BYTES = 2**26
@@ -32,41 +31,48 @@ class APSP:
     :math:`N = 1600`, as in the paper. Nothing here is fitted. In a
     :class:`~bcm_pyg.planning.Plan`, a look-up counts as an expansion.
 
+    With :obj:`packed`, only next hops are kept, as places among the out-edges
+    of a node, in as few bits as these take: 2 on a grid, 0.589 MB at
+    :math:`N = 1600`. Routes are the same, and cost what their edges sum up to.
+    Where a start or a goal has no edges, the graph itself says that there is no
+    route. For other pairs, this is one more code, on graphs that need it.
+
     Args:
         data (torch_geometric.data.Data): The graph.
+        packed (bool, optional): Whether to keep packed next hops alone.
+            (default: :obj:`False`)
         max_bytes (int, optional): Larger tables are refused. (default: 4 GiB)
 
     Attributes:
         distance: :obj:`[N, N]` float64, from row to column, infinite where
-            there is no route.
+            there is no route. Not if packed.
         next_hop: :obj:`[N, N]` int32, the node after the row's on the way to
-            the column's, -1 where there is none.
+            the column's, -1 where there is none. Not if packed.
+        packed_hops: uint8 array of as many bytes as :meth:`compact_bytes`
+            says. Only if packed.
     """
 
-    def __init__(self, data: Data, *, max_bytes: int = 2**32) -> None:
+    def __init__(
+        self, data: Data, *, packed: bool = False, max_bytes: int = 2**32
+    ) -> None:
         check_int('max_bytes', max_bytes, 0)
+        self.packed = packed
         self.max_bytes = max_bytes
         self.adjacency = Adjacency.from_data(planning_graph(data).cpu())
-        num_nodes = self.adjacency.num_nodes
+        self._layout = HopLayout(self.adjacency)
         if self.storage_bytes() > max_bytes:
+            size = f'{self._layout.bits} bits' if packed else '12'
+            smaller = '' if packed else 'pass packed=True, '
             raise BCMError(
-                f'the tables of {num_nodes} nodes need {self.storage_bytes()} '
-                f'bytes (12 a pair), more than max_bytes = {max_bytes}: raise '
-                'it, or use Dijkstra, which keeps no table'
+                f'the tables of {self.adjacency.num_nodes} nodes need '
+                f'{self.storage_bytes()} bytes ({size} a pair), more than '
+                f'max_bytes = {max_bytes}: raise it, {smaller}or use '
+                'Dijkstra, which keeps no table'
             )
-        # One search against the edges per goal, so rows are goals here.
-        distance = np.empty((num_nodes, num_nodes))
-        next_hop = np.empty((num_nodes, num_nodes), dtype=np.int32)
-        graph = self.adjacency.to_scipy(reverse=True)
-        chunk = max(1, CHUNK_BYTES // (12 * num_nodes))
-        for first in range(0, num_nodes, chunk):
-            goals = np.arange(first, min(first + chunk, num_nodes))
-            distance[goals], next_hop[goals] = dijkstra(
-                graph, indices=goals, return_predecessors=True
-            )
-        np.maximum(next_hop, -1, out=next_hop)  # scipy's mark is -9999
-        self.distance = torch.from_numpy(distance).T
-        self.next_hop = torch.from_numpy(next_hop).T
+        if packed:
+            self.packed_hops = self._packed_hops()
+        else:
+            self.distance, self.next_hop = self._tables()
 
     def __call__(self, starts: Ids, goals: Ids) -> Plan:
         """Optimal routes for queries given as ints, lists, arrays, tensors."""
@@ -74,28 +80,16 @@ class APSP:
             ids.cpu()
             for ids in as_queries(starts, goals, self.adjacency.num_nodes)
         )
-        cost = self.distance[start, goal]
-        success = torch.isfinite(cost)
-        steps: Steps = []
-        query = (success & (start != goal)).nonzero().squeeze(1)
-        node = start[query]
-        while query.numel() > 0:
-            node = self.next_hop[node, goal[query]].long()
-            steps.append((query, node))
-            on = node != goal[query]
-            query, node = query[on], node[on]
-        plan = plan_of_walks(
-            start,
-            steps,
-            success=success,
-            cost=cost,
-            expansions=torch.zeros_like(start),
-            lower_bound=cost.clone(),
+        walk = self._walk_packed if self.packed else self._walk
+        plan = walk(start, goal)
+        return replace(
+            plan, expansions=plan.hops.clone(), lower_bound=plan.cost.clone()
         )
-        return replace(plan, expansions=plan.hops.clone())
 
     def storage_bytes(self) -> int:
-        """Bytes of both tables, the paper's count."""
+        """Bytes of both tables, the paper's count, or of the packed one."""
+        if self.packed:
+            return self.compact_bytes()
         return 12 * self.adjacency.num_nodes**2
 
     def compact_bytes(self) -> int:
@@ -107,16 +101,84 @@ class APSP:
         everyone has; distances follow from its costs). Where some such pair has
         no route, that is one more code.
         """
-        degree = self.adjacency.degree()
-        head = torch.bincount(
-            self.adjacency.dst, minlength=self.adjacency.num_nodes
+        return self._layout.num_bytes
+
+    def _walk(self, start: Tensor, goal: Tensor) -> Plan:
+        cost = self.distance[start, goal]
+        success = torch.isfinite(cost)
+        steps: Steps = []
+        query = (success & (start != goal)).nonzero().squeeze(1)
+        node = start[query]
+        while query.numel() > 0:
+            node = self.next_hop[node, goal[query]].long()
+            steps.append((query, node))
+            on = node != goal[query]
+            query, node = query[on], node[on]
+        return plan_of_walks(
+            start,
+            steps,
+            success=success,
+            cost=cost,
+            expansions=torch.zeros_like(start),
         )
-        used = (degree + head) > 0
-        strong = Reachability(self.adjacency).strong[used]
-        codes = int(degree.max()) + int(strong.unique().numel() > 1)
-        num_used = int(used.sum())
-        bits = (codes - 1).bit_length() * num_used * (num_used - 1)
-        return (bits + 7) // 8
+
+    def _walk_packed(self, starts: Tensor, goals: Tensor) -> Plan:
+        start, goal = starts.numpy(), goals.numpy()
+        begin, head = self.adjacency.rowptr.numpy(), self.adjacency.dst.numpy()
+        edge_cost = self.adjacency.cost.double().numpy()
+        success = start == goal
+        cost = np.zeros(start.size)
+        steps: Steps = []
+        query = np.flatnonzero(self._layout.holds(start, goal))
+        node = start[query]
+        while query.size > 0:
+            code = self._layout.read(self.packed_hops, node, goal[query])
+            on = code < self._layout.no_route  # there is a route
+            query, edge = query[on], (begin[node] + code)[on]
+            node = head[edge]
+            cost[query] += edge_cost[edge]
+            steps.append((torch.from_numpy(query), torch.from_numpy(node)))
+            on = node != goal[query]
+            success[query[~on]] = True
+            query, node = query[on], node[on]
+        return plan_of_walks(
+            starts,
+            steps,
+            success=torch.from_numpy(success),
+            cost=torch.from_numpy(cost),
+            expansions=torch.zeros_like(starts),
+        )
+
+    def _tables(self) -> tuple[Tensor, Tensor]:
+        size = (self.adjacency.num_nodes, self.adjacency.num_nodes)
+        # One search against the edges per goal, so rows are goals here.
+        distance = np.empty(size)
+        next_hop = np.empty(size, dtype=np.int32)
+        for goals, *found in self._searches(np.arange(size[0])):
+            distance[goals], next_hop[goals] = found
+        np.maximum(next_hop, -1, out=next_hop)  # scipy's mark is -9999
+        return torch.from_numpy(distance).T, torch.from_numpy(next_hop).T
+
+    def _packed_hops(self) -> np.ndarray:
+        parts = [
+            self._layout.pack(goals, next_hop)
+            for goals, _, next_hop in self._searches(self._layout.nodes)
+        ]
+        return np.concatenate(parts)
+
+    def _searches(
+        self, goals: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Chunks of goals, distances to them and next hops, both [G, N]."""
+        graph = self.adjacency.to_scipy(reverse=True)
+        # By eights, so that the packed parts are whole bytes.
+        eights = CHUNK_BYTES // (8 * 12 * self.adjacency.num_nodes)
+        chunk = 8 * max(1, eights)
+        for first in range(0, goals.size, chunk):
+            part = goals[first : first + chunk]
+            yield part, *dijkstra(graph, indices=part, return_predecessors=True)
 
     def __repr__(self) -> str:
-        return f'{type(self).__name__}(num_nodes={self.adjacency.num_nodes})'
+        mode = ', packed=True' if self.packed else ''
+        num_nodes = self.adjacency.num_nodes
+        return f'{type(self).__name__}(num_nodes={num_nodes}{mode})'

@@ -2,13 +2,20 @@ import numpy as np
 import pytest
 import torch
 from baseline_walks import check_plan
-from helpers import random_graphs
+from helpers import assert_same_plan, random_graphs
 from hypothesis import given, settings
+from torch import Tensor
+from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, evaluate, planning_graph
 from bcm_pyg.baselines import APSP, Dijkstra
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.utils import Adjacency
+
+
+def every_query(num_nodes: int) -> tuple[Tensor, Tensor]:
+    nodes = torch.arange(num_nodes)
+    return nodes.repeat_interleave(num_nodes), nodes.repeat(num_nodes)
 
 
 def test_tables_of_a_small_graph(diamond):
@@ -47,9 +54,7 @@ def test_tables_of_a_small_graph(diamond):
 @given(random_graphs())
 @settings(max_examples=50, deadline=None)
 def test_agrees_with_dijkstra(data):
-    num_nodes = data.num_nodes
-    starts = torch.arange(num_nodes).repeat_interleave(num_nodes)
-    goals = torch.arange(num_nodes).repeat(num_nodes)
+    starts, goals = every_query(data.num_nodes)
     plan = APSP(data)(starts, goals)
     check_plan(plan, Adjacency.from_data(planning_graph(data)), starts, goals)
     exact = Dijkstra(data)(starts, goals)
@@ -84,29 +89,133 @@ def test_numbers_of_the_paper():
     )
 
     wide = weighted_grid('ushape', side=40, costs='wide')
-    report = evaluate(APSP(wide), wide, *sample_queries(wide, 200))
-    assert report.success_rate == 1.0
-    assert report.gap == pytest.approx(0.0, abs=1e-9)
+    starts, goals = sample_queries(wide, 200)
+    planner, packed = APSP(wide), APSP(wide, packed=True)
+    assert packed.storage_bytes() == packed.packed_hops.nbytes == 589_440
+    for each in (planner, packed):
+        report = evaluate(each, wide, starts, goals)
+        assert report.success_rate == 1.0
+        assert report.gap == pytest.approx(0.0, abs=1e-9)
+    assert planner(starts, goals).nodes.equal(packed(starts, goals).nodes)
 
 
-def test_compact_table_is_exact(grid):
-    """A slot among the out-edges is enough to walk every route."""
-    planner = APSP(grid)
-    adjacency = planner.adjacency
-    starts, goals = sample_queries(grid, 50)
-    slot = np.full((100, 100), -1)
-    for node in range(100):
-        begin, end = adjacency.rowptr[node : node + 2].tolist()
-        for place, head in enumerate(adjacency.dst[begin:end].tolist()):
-            slot[node, planner.next_hop[node].numpy() == head] = place
-    assert slot.max() < 4  # two bits
-    for start, goal in zip(starts.tolist(), goals.tolist(), strict=True):
-        cost, node = 0.0, start
-        while node != goal:
-            edge = int(adjacency.rowptr[node]) + slot[node, goal]
-            cost += float(adjacency.cost[edge])
-            node = int(adjacency.dst[edge])
-        assert cost == pytest.approx(float(planner.distance[start, goal]))
+def slow_codes(planner: APSP) -> tuple[list[int], int]:
+    """The place of each next hop among the out-edges, goal by goal, and bits.
+
+    A number of bits is enough if it has room for the place of every edge, and
+    for one more number if some pair needs that.
+    """
+    ways = [[] for _ in range(planner.adjacency.num_nodes)]
+    used = set()
+    ends = planner.adjacency.src.tolist(), planner.adjacency.dst.tolist()
+    for tail, head in zip(*ends, strict=True):
+        ways[tail].append(head)
+        used |= {tail, head}
+    no_route = max(map(len, ways))
+    next_hop = planner.next_hop.tolist()
+    codes = [
+        no_route
+        if next_hop[node][goal] < 0
+        else ways[node].index(next_hop[node][goal])
+        for goal in sorted(used)
+        for node in sorted(used)
+        if node != goal
+    ]
+    bits = 0
+    while 2**bits < no_route + (no_route in codes):
+        bits += 1
+    return codes, bits
+
+
+def check_packed(data: Data) -> APSP:
+    """Its bits, its bytes and all its plans are those of the plain tables."""
+    plain, packed = APSP(data), APSP(data, packed=True)
+    codes, bits = slow_codes(plain)
+    number = sum(code << (bits * k) for k, code in enumerate(codes))
+    num_bytes = (bits * len(codes) + 7) // 8
+    assert packed.packed_hops.dtype == np.uint8
+    assert packed.packed_hops.tobytes() == number.to_bytes(num_bytes, 'little')
+    assert packed.storage_bytes() == packed.compact_bytes() == num_bytes
+    assert plain.compact_bytes() == num_bytes
+    assert not hasattr(packed, 'distance') and not hasattr(packed, 'next_hop')
+    starts, goals = every_query(data.num_nodes)
+    assert_same_plan(packed(starts, goals), plain(starts, goals))
+    return packed
+
+
+@given(random_graphs())
+@settings(max_examples=60, deadline=None)
+def test_packed_as_plain(data):
+    check_packed(data)  # costs are halves, so that sums are exact
+
+
+@given(random_graphs())
+@settings(max_examples=20, deadline=None)
+def test_packed_with_free_edges(data):
+    data.edge_attr = (data.edge_attr > 3).float()
+    check_packed(data)
+
+
+def test_packed_small_graph(diamond):
+    planner = check_packed(diamond)
+    assert str(planner) == 'APSP(num_nodes=5, packed=True)'
+    # Pairs go by goal: 10 20 30, 01 21 31, 02 12 32, 03 13 23. Only from 0 to
+    # 2 is it the second edge.
+    assert planner.packed_hops.tolist() == [1 << 6, 0]
+    plan = planner([0, 1, 4, 0, 3], [3, 2, 4, 4, 0])
+    assert plan.success.tolist() == [True, True, True, False, True]
+    assert plan.cost.tolist() == [2.0, 16.0, 0.0, float('inf'), 10.0]
+    assert plan.path(1) == [1, 3, 0, 2]
+
+
+def test_packed_without_a_choice():
+    """On a directed ring no bit is needed."""
+    data = Data(
+        pos=torch.zeros(4, 1),
+        edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]]),
+        edge_cost=torch.ones(3),
+    )
+    planner = check_packed(data)
+    assert planner.storage_bytes() == planner.packed_hops.nbytes == 0
+    assert planner([0, 0], [2, 3]).success.tolist() == [True, False]
+
+
+@pytest.mark.parametrize('num_leaves', [5, 300])
+def test_packed_star(num_leaves):
+    """Of 3 and 9 bits a pair, many lie in two bytes."""
+    leaves = torch.arange(1, num_leaves + 1)
+    hub = torch.zeros_like(leaves)
+    data = Data(
+        pos=torch.zeros(num_leaves + 1, 1),
+        edge_index=torch.stack(
+            [torch.cat([hub, leaves]), torch.cat([leaves, hub])]
+        ),
+        edge_cost=torch.ones(2 * num_leaves),
+    )
+    planner = APSP(data, packed=True)
+    bits = (num_leaves - 1).bit_length()
+    expected = (bits * num_leaves * (num_leaves + 1) + 7) // 8
+    assert planner.storage_bytes() == planner.packed_hops.nbytes == expected
+    starts, goals = every_query(num_leaves + 1)
+    assert_same_plan(planner(starts, goals), APSP(data)(starts, goals))
+
+
+def test_packed_components():
+    """Free cells on both sides of a closed wall: a fifth code, three bits."""
+    mask = np.zeros((6, 6), dtype=bool)
+    mask[:, 2] = True
+    data = weighted_grid(mask, side=6, costs='uniform')
+    planner = check_packed(data)
+    assert planner.compact_bytes() == (3 * 30 * 29 + 7) // 8
+    plan = planner([0, 0, 0, 2, 2], [1, 3, 2, 0, 2])
+    assert plan.success.tolist() == [True, False, False, False, True]
+
+
+def test_packed_chunks(grid, monkeypatch):
+    whole = APSP(grid, packed=True)
+    monkeypatch.setattr('bcm_pyg.baselines.apsp.CHUNK_BYTES', 12 * 100 * 17)
+    parts = APSP(grid, packed=True)
+    assert parts.packed_hops.tolist() == whole.packed_hops.tolist()
 
 
 def test_compact_bytes_of_odd_graphs(diamond):
@@ -121,13 +230,19 @@ def test_refuses_large_tables(grid):
     assert APSP(grid, max_bytes=120_000).storage_bytes() == 120_000
     with pytest.raises(BCMError, match='need 120000 bytes'):
         APSP(grid, max_bytes=119_999)
+    size = APSP(grid).compact_bytes()
+    assert APSP(grid, packed=True, max_bytes=size).storage_bytes() == size
+    with pytest.raises(BCMError, match=r'\(2 bits a pair\)'):
+        APSP(grid, packed=True, max_bytes=size - 1)
     with pytest.raises(BCMError, match='max_bytes must be an int'):
         APSP(grid, max_bytes=1.5)
 
 
-def test_queries(grid):
-    planner = APSP(grid)
+@pytest.mark.parametrize('packed', [False, True])
+def test_queries(grid, packed):
+    planner = APSP(grid, packed=packed)
     assert len(planner([], [])) == 0
+    assert planner([], []).nodes.shape == (0, 1)
     assert planner(0, [1, 99]).success.tolist() == [True, True]
     with pytest.raises(BCMError, match='is no node'):
         planner([0], [100])
@@ -135,9 +250,10 @@ def test_queries(grid):
         planner([0, 1], [1, 2, 3])
 
 
-def test_directed_float_graph(andorra):
+@pytest.mark.parametrize('packed', [False, True])
+def test_directed_float_graph(andorra, packed):
     data = planning_graph(andorra)
     starts, goals = sample_queries(data, 200)
-    report = evaluate(APSP(data), data, starts, goals)
+    report = evaluate(APSP(data, packed=packed), data, starts, goals)
     assert report.success_rate == 1.0
     assert report.gap == pytest.approx(0.0, abs=1e-9)
