@@ -16,6 +16,7 @@ from bcm_pyg import Planner
 from bcm_pyg.planning import Candidates, MapScorer
 from bcm_pyg.planning.neighbors import NeighborTable
 from bcm_pyg.planning.ranking import MapRanking
+from bcm_pyg.planning.rollout import MAX_STEPS
 from bcm_pyg.utils import Adjacency
 
 
@@ -71,25 +72,25 @@ class Driver:
     """
 
     def __init__(self, routes: Tensor, num_nodes: int) -> None:
-        self.routes = torch.nn.functional.pad(routes, (0, 1), value=-1)
         length = (routes >= 0).sum(dim=1)
         self.starts = routes[:, 0]
         self.goals = routes.gather(1, length[:, None] - 1).squeeze(1)
         self.hops = length - 1
-        self._query = torch.zeros(num_nodes, dtype=torch.long)
-        self._query[self.goals] = torch.arange(routes.size(0))
-        self._step = torch.zeros_like(self.goals)
+        # Walks may go on beyond their goals for some steps.
+        routes = torch.nn.functional.pad(routes, (0, MAX_STEPS + 1), value=-1)
+        self._nodes = routes.reshape(-1)
+        self._next = torch.zeros(num_nodes, dtype=torch.long)  # by goal
+        self._first = torch.arange(routes.size(0)) * routes.size(1) + 1
 
     def begin(self) -> None:
         """To be called before each rollout."""
-        self._step.zero_()
+        self._next[self.goals] = self._first
 
     def next_hop(self, goals: Tensor) -> Tensor:
         """The next node on the way to each goal, -1 beyond its end."""
-        query = self._query.index_select(0, goals)
-        step = self._step.index_select(0, query).add_(1)
-        self._step.index_copy_(0, query, step)
-        return self.routes[query, step.clamp_(max=self.routes.size(1) - 1)]
+        here = self._next.index_select(0, goals)
+        self._next.index_copy_(0, goals, here + 1)
+        return self._nodes.index_select(0, here)
 
 
 class DrivenRanking:

@@ -82,7 +82,7 @@ def speed(side: int, seed: int, quick: bool) -> dict[str, Any]:
     seed_everything(0)
     model = BCM.from_data(data) if model is None else model
     sizes = [size for size in BATCHES if size <= (100 if quick else 10_000)]
-    planner = Planner(model, data, VisitedGreedy())
+    planner = Planner(model, data, VisitedGreedy(), cache=True)
     driver: Any = _Free(data, max(sizes))
     if not is_trained:
         num = min(max(sizes), data.num_nodes // 2)
@@ -175,10 +175,9 @@ def _exact(data: Data) -> list[tuple[str, Callable[..., Any], int]]:
     size = data.num_nodes
     few = 1000 if size <= 10_000 else 100 if size <= 100_000 else 3
     out: list[tuple[str, Callable[..., Any], int]] = [
-        ('scipy, by goal', Dijkstra(data), few)
+        ('scipy, by goal', Dijkstra(data), few),
+        ('CCH', CCH(data), 1000),
     ]
-    if size <= 300_000:
-        out.append(('CCH', CCH(data), 1000))
     if size <= 4_000:
         out.append(('APSP tables', APSP(data), 1000))
     if size <= 50_000:

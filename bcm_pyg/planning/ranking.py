@@ -9,6 +9,7 @@ from torch import Tensor
 
 from .edge_cache import EdgeCache
 from .neighbors import NeighborTable
+from .row_products import row_products
 
 #: Rows of slopes that are read at a time: 2**13 of 256 floats are 8 MB.
 MAX_SLOPES = 2**13
@@ -98,9 +99,7 @@ class MapRanking:
         feature = cache.transition.features(difference, inplace=True)
 
         rest = table.rest.index_select(0, nodes)  # [B, W - 1]
-        slope = cache.slope.index_select(0, rest.view(-1))
-        slope = slope.view(*rest.shape, feature.size(1))
-        change = torch.bmm(feature[:, None], slope.transpose(1, 2)).squeeze(1)
+        change = row_products(feature, cache.slope, rest)
         rank = cache.offsets.index_select(0, nodes)
         rank[:, 1:].add_(change)  # the others are told from the first
         if self.terminal == 'calibrated':
