@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from common import training_seconds
 from markdown_table import NOT_RUN, spread
 from paper_numbers import Reported
-from row_groups import Row, mean, values
+from row_groups import Row, mean, time_share, values
 
 
 def seeds(found: list[list[Row]]) -> str:
@@ -21,21 +20,16 @@ def cells(rows: list[Row]) -> list[str]:
 
 
 def gap(rows: list[Row]) -> str:
-    """The Gap, and how much of the time a map had, if not all of it."""
+    """The Gap, and how much of the time a map had, if not just that."""
     return spread(values(rows, 'gap'), 2) + of_the_time(rows)
 
 
 def of_the_time(rows: list[Row]) -> str:
-    """The least share of the training time among maps that had less."""
-    share = min(
-        (
-            row['budget_seconds'] / training_seconds(row['side'], row['costs'])
-            for row in rows
-            if row.get('budget_seconds') is not None
-        ),
-        default=1,
-    )
-    return f' ({100 * share:.0f} % time)' if share < 1 else ''
+    """The shares of the training time, if any map had more or less."""
+    shares = sorted({round(100 * time_share(row)) for row in rows})
+    if not shares or shares == [100]:
+        return ''
+    return f' ({" and ".join(map(str, shares))} % time)'
 
 
 def reported(cell: Reported | None) -> list[str]:

@@ -37,8 +37,8 @@ def flags(
     out.add_argument(
         '--same-steps',
         action='store_true',
-        help='train for as many steps as the U of this size and these costs '
-        'took in its time, for a machine that is busy',
+        help='train for as many steps as the U of this size makes in that '
+        'time, by the training table, for a machine that is busy',
     )
     out.add_argument(
         '--targets', nargs='+', choices=[*MAPS], default=[*MAPS], help='of maps'

@@ -31,7 +31,15 @@ from walks import apf_walk, cml_walk
 from bcm_pyg import Planner
 from bcm_pyg.baselines import Dijkstra
 
-METHODS = ('dijkstra', 'eigen', 'eigen_inverse', 'cml', 'apf', 'bcm')
+METHODS = (
+    'dijkstra',
+    'eigen',
+    'eigen_inverse',
+    'eigen_rbf',
+    'cml',
+    'apf',
+    'bcm',
+)
 WALKS: dict[str, Callable[[Any, int, int], list[int]]] = {
     'apf': apf_walk,
     'cml': cml_walk,
@@ -139,7 +147,10 @@ def draw(ax: Axes, grid: Grid, row: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    args = parse(flags(__doc__, METHODS))
+    parser = flags(__doc__, METHODS)
+    args = parse(parser)
+    if len(args.seeds) > 1:
+        parser.error(f'one picture is of one seed (got {args.seeds})')
     side = QUICK_SIDE if args.quick else 40
     grid = Grid('ushape', side, 'wide', args.seeds[0])
     methods = [name for name in METHODS if name in args.methods]
@@ -152,7 +163,7 @@ def main() -> None:
 
     found = [out.find(**job.key) for job in jobs]
     rows = [row for row in found if row is not None]
-    columns = min(4, len(rows))
+    columns = min(5, len(rows))
     lines = -(-len(rows) // columns)
     figure, axes = plt.subplots(
         lines, columns, figsize=(2.3 * columns, 2.65 * lines), squeeze=False

@@ -74,7 +74,7 @@ def load_or_train(
     args: argparse.Namespace,
     encoder: str = 'interaction',
 ) -> BCM | None:
-    """A map from the cache, or trained; None if that must not be."""
+    """A map from the cache, or trained; None if that must or can not be."""
     seconds = map_seconds(grid, args)
     name = map_name(
         grid.layout,
@@ -89,7 +89,10 @@ def load_or_train(
         return None
     budget: dict[str, Any] = {'time_budget': seconds}
     if args.same_steps and not is_cached(name):
-        budget = {'steps': _steps_in_time(grid, seconds)}
+        steps = steps_in_time(grid, seconds)
+        if steps is None:
+            return None
+        budget = {'steps': steps}
     config = FitConfig.paper if targets == 'paper' else FitConfig
     model, _ = trained_map(
         name,
@@ -102,16 +105,26 @@ def load_or_train(
     return model
 
 
-def _steps_in_time(grid: Grid, seconds: float) -> int:
-    timed = {
-        'layout': 'ushape',
-        'costs': grid.costs,
-        'side': grid.side,
-        'targets': 'sweeps',
-        'seed': 42,
-        'budget_seconds': seconds,
-    }
-    row = Results('training_table').find(**timed)
-    if row is None or row.get('ended_by', 'time') != 'time':
-        raise SystemExit(f'--same-steps needs this training row first: {timed}')
-    return row['steps']
+def steps_in_time(grid: Grid, seconds: float) -> int | None:
+    """Steps that our default makes on the U of this size; None if not known.
+
+    In proportion to the row of the training table with most time, of the same
+    costs if there is one: under others a step takes about as long.
+    """
+    timed = [
+        row
+        for row in Results('training_table').rows
+        if row['layout'] == 'ushape'
+        and row['side'] == grid.side
+        and row['targets'] == 'sweeps'
+        and row['seed'] == 42
+        and row.get('ended_by', 'time') == 'time'
+    ]
+    if not timed:
+        return None
+
+    def worth(row: dict[str, Any]) -> tuple[bool, float]:
+        return row['costs'] == grid.costs, row['budget_seconds']
+
+    best = max(timed, key=worth)
+    return round(best['steps'] * seconds / best['budget_seconds'])

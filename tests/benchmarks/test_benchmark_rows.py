@@ -19,7 +19,7 @@ import table4_visited
 import torch
 from common import Results, map_name, trained_map, training_seconds
 from experiment import Grid, Job, baseline_job, run_jobs
-from map_jobs import load_or_train, map_job
+from map_jobs import load_or_train, map_job, steps_in_time
 from maze import maze_mask
 from methods import measure
 from scipy.ndimage import label
@@ -181,25 +181,51 @@ def test_maps_of_other_settings_are_refused(places, monkeypatch):
     common._check_config('map', older, FitConfig(steps=1), data)
 
 
+def timed_row(**fields):
+    plain = {
+        'layout': 'ushape',
+        'costs': 'wide',
+        'side': 10,
+        'targets': 'sweeps',
+        'seed': 42,
+        'budget_seconds': 0.4,
+        'steps': 12,
+    }
+    return {**plain, **fields}
+
+
 def test_same_steps_needs_a_timed_row(places):
     grid = Grid('ushape', 10, 'wide', 42)
-    with pytest.raises(SystemExit, match='training row first'):
-        load_or_train(grid, 'sweeps', arguments(same_steps=True))
-    Results('training_table').add(
-        {
-            'layout': 'ushape',
-            'costs': 'wide',
-            'side': 10,
-            'targets': 'sweeps',
-            'seed': 42,
-            'budget_seconds': 0.1,
-            'steps': 3,
-        }
-    )
-    model = load_or_train(grid, 'paper', arguments(same_steps=True))
+    busy = arguments(same_steps=True)
+    assert load_or_train(grid, 'sweeps', busy) is None
+    results = Results('training_table')
+    for other in (
+        {'side': 20},
+        {'seed': 1},
+        {'targets': 'paper'},
+        {'ended_by': 'steps'},
+    ):
+        results.add(timed_row(**other))
+    assert map_job(grid, 'sweeps', busy).run() is None
+    results.add(timed_row())
+    model = load_or_train(grid, 'paper', busy)
     assert model.record['steps'] == 3 and model.terminal == 'paper'
     row = map_job(grid, 'paper', arguments()).run()
     assert row['ended_by'] == 'steps' and row['sweeps'] == 1
+
+
+def test_same_steps_are_those_of_the_time(places):
+    results = Results('training_table')
+    full = {'side': 40, 'costs': 'mild', 'budget_seconds': 600.0}
+    results.add(timed_row(**full, steps=20_000))
+    wall = Grid('wall', 40, 'wide', 111)
+    assert steps_in_time(wall, 150.0) == 5000  # for want of its own costs
+    results.add(timed_row(**{**full, 'costs': 'wide'}, steps=18_000))
+    short = {'side': 40, 'budget_seconds': 60.0}
+    results.add(timed_row(**short, steps=1))
+    assert steps_in_time(wall, 600.0) == 18_000
+    assert steps_in_time(wall, 150.0) == 4500
+    assert steps_in_time(Grid('ushape', 80, 'wide', 42), 1800.0) is None
 
 
 def test_measure_agrees_with_its_definitions(grid):
@@ -324,6 +350,14 @@ def test_tables_of_encoders_train_their_maps(places, monkeypatch, capsys):
         assert row['method'] == 'bcm_sweeps' and row['num_queries'] == 5
         assert row['side'] == 10 and row['trained_commit']
     assert 'left for later' not in capsys.readouterr().out
+
+
+def test_a_picture_of_one_query_has_one_seed(places, monkeypatch, capsys):
+    flags = ['figure1_paths.py', '--cached-only', '--seeds', '42', '111']
+    monkeypatch.setattr('sys.argv', flags)
+    with pytest.raises(SystemExit):
+        figure1_paths.main()
+    assert 'one picture is of one seed' in capsys.readouterr().err
 
 
 def test_baselines_that_are_not_installed_are_left_out(monkeypatch):

@@ -2,6 +2,7 @@
 
 import paper_numbers as paper
 import pytest
+from cells import of_the_time
 from common import Results
 from disagreements import REASONS, Comparison, compare, disagreements
 from figure_tables import paths, scaling, storage
@@ -93,8 +94,26 @@ def test_the_row_with_most_queries_counts():
     assert best_rows([few, many, other]) == [many, other]
     assert best_rows([many, few]) == [many]
     assert select([few, many, other], costs='wide') == [other, many]
-    long = row(budget_seconds=600.0)
-    assert best_rows([long, row(budget_seconds=6.0)]) == [long]
+
+
+def test_the_row_with_the_usual_training_counts_first():
+    full = row(budget_seconds=600.0, num_queries=10)
+    short, long = row(budget_seconds=150.0), row(budget_seconds=2400.0)
+    for rows in ([full, short, long], [long, short, full]):
+        assert best_rows(rows) == [full]
+    assert best_rows([long, short]) == [short]
+    unusual = [row(side=10, budget_seconds=n, num_queries=n) for n in (1, 2)]
+    assert best_rows(unusual) == unusual[1:]
+
+
+def test_other_training_times_are_marked():
+    full, half, double = (row(budget_seconds=n) for n in (600.0, 300.0, 1200.0))
+    assert of_the_time([]) == of_the_time([row()]) == of_the_time([full]) == ''
+    assert of_the_time([half]) == ' (50 % time)'
+    assert of_the_time([double]) == ' (200 % time)'
+    assert of_the_time([full, half, half]) == ' (50 and 100 % time)'
+    uniform = row(costs='uniform', budget_seconds=300.0)
+    assert of_the_time([uniform]) == ''
 
 
 def test_layouts(places):
@@ -137,8 +156,10 @@ def test_figures(places):
     found = lines(scaling(), '1,600')[0]
     assert found[1:3] == [f'{NOT_RUN} (45.2)', '3.00, SR 0.500']
     fields = {'success': False, 'cost': None, 'excess_percent': None}
-    add('figure1_paths', {'method': 'apf', 'steps': 4, **fields})
-    assert lines(paths(), 'APF')[0] == ['APF', 'failed', '4', '-', '-']
+    for seed, steps in ((111, 9), (42, 4)):
+        plain = {'method': 'apf', 'steps': steps, 'seed': seed}
+        add('figure1_paths', {**plain, **fields})
+    assert lines(paths(), 'APF') == [['APF', 'failed', '4', '-', '-']]
 
 
 def test_printed_and_sampled_deviations():
