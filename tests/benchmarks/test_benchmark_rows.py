@@ -1,8 +1,6 @@
-"""Rows are resumable, maps come from the cache, sizes are the planners'."""
+"""Rows are resumable, sizes are the planners', scripts run."""
 
-import argparse
 import json
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import common
@@ -17,20 +15,16 @@ import table2_layouts
 import table3_encoders
 import table4_visited
 import torch
-from common import Results, map_name, trained_map, training_seconds
+from common import Results
 from experiment import Grid, Job, baseline_job, run_jobs
-from map_jobs import load_or_train, map_job, steps_in_time
 from maze import maze_mask
 from methods import measure
 from scipy.ndimage import label
 from storage import storage_row
 from walks import apf_walk, cml_walk
 
-from bcm_pyg import FitConfig, fit
 from bcm_pyg.baselines import APF, APSP, CML, Dijkstra, EigenAgent
 from bcm_pyg.datasets import sample_queries, weighted_grid
-from bcm_pyg.training import trainer
-from bcm_pyg.training.checkpoint import read_checkpoint, write_checkpoint
 
 
 @pytest.mark.parametrize('side', [7, 10, 20, 41])
@@ -53,16 +47,6 @@ def test_maze_without_openings_is_a_tree():
     data = weighted_grid(mask)
     assert data.num_edges // 2 == int((~mask).sum()) - 1
     assert label(~mask)[1] == 1
-
-
-def test_map_names_are_those_of_the_training_table():
-    seconds = training_seconds(40, 'wide')
-    name = map_name('ushape', 'wide', 40, 'sweeps', seconds, 42)
-    assert name == 'ushape-wide-40-sweeps-600s-42'
-    name = map_name('wall', 'mild', 20, 'exact', 1.5, 1, 'k_hot')
-    assert name == 'wall-mild-20-exact-1.5s-1-k_hot'
-    assert training_seconds(40, 'uniform') == 300
-    assert training_seconds(20, 'uniform', 0.5) == 60
 
 
 def test_a_stopped_run_goes_on_where_it_was(tmp_path):
@@ -108,124 +92,6 @@ def test_rows_added_at_the_same_time_are_all_there(tmp_path):
         list(pool.map(add, range(40)))
     rows = Results('x', tmp_path).rows
     assert sorted(row['number'] for row in rows) == list(range(40))
-
-
-def arguments(**changes):
-    plain = {
-        'quick': True,
-        'budget': 0.05,
-        'pairs': 20,
-        'cached_only': False,
-        'same_steps': False,
-    }
-    return argparse.Namespace(**{**plain, **changes})
-
-
-def test_maps_are_trained_once_and_found_again(places):
-    grid = Grid('ushape', 10, 'wide', 42)
-    waiting = arguments(cached_only=True)
-    assert map_job(grid, 'sweeps', waiting, 'k_hot').run() is None
-    model = load_or_train(grid, 'sweeps', arguments(), 'k_hot')
-    folder = places / 'cache' / 'ushape-wide-10-sweeps-0.1s-42-k_hot'
-    assert (folder / 'config.json').exists()
-    again = load_or_train(grid, 'sweeps', waiting, 'k_hot')
-    assert all(map(torch.equal, model.parameters(), again.parameters()))
-    row = map_job(grid, 'sweeps', waiting, 'k_hot').run()
-    assert row['parameters'] == model.num_parameters()
-    assert row['ended_by'] == 'time' and row['num_queries'] == 20
-    assert row['trained_commit'] == common.PROVENANCE['commit']
-    assert load_or_train(grid, 'exact', waiting, 'k_hot') is None
-
-
-def test_a_stopped_training_is_not_cached_and_goes_on(places, monkeypatch):
-    data = weighted_grid('open', 8)
-    config = FitConfig(steps=12, validations=3, seed=1)
-    whole, _ = trained_map('whole', data, config, 1)
-
-    def stop(step, metrics):
-        raise KeyboardInterrupt
-
-    def stopped(*args, **kwargs):
-        return fit(*args, **kwargs, callback=stop)
-
-    monkeypatch.setattr(trainer, 'CHECKPOINT_EVERY', 0.0)
-    monkeypatch.setattr(common, 'fit', stopped)
-    with pytest.raises(KeyboardInterrupt):
-        trained_map('cut', data, config, 1)
-    checkpoint = places / 'cache' / 'cut.ckpt'
-    assert checkpoint.exists() and not common.is_cached('cut')
-
-    monkeypatch.setattr(common, 'fit', fit)
-    tensors, facts = read_checkpoint(checkpoint)
-    assert 0 < facts['history']['steps'] < 12
-    write_checkpoint(checkpoint, tensors, {**facts, 'seconds': 1000.0})
-    model, record = trained_map('cut', data, config, 1)
-    assert common.is_cached('cut') and not checkpoint.exists()
-    assert record['steps'] == 12
-    assert 1000 < record['train_seconds'] < 1100  # both parts count
-    assert all(map(torch.equal, model.parameters(), whole.parameters()))
-
-
-def test_maps_of_other_settings_are_refused(places, monkeypatch):
-    data = weighted_grid('open', 8)
-    _, record = trained_map('map', data, FitConfig(steps=1), 1)
-    assert record['trained_commit'] == common.PROVENANCE['commit']
-    assert trained_map('map', data, FitConfig(steps=2), 1)[1] == record
-    with pytest.raises(SystemExit, match=r"the map map has another \['lr'\]"):
-        trained_map('map', data, FitConfig(steps=1, lr=1e-3), 1)
-    # Nobody asks for this one: it depends on the graph.
-    monkeypatch.setattr(sys.modules['bcm_pyg.training.fit'], 'SEED_SHARE', 1.0)
-    with pytest.raises(SystemExit, match=r"another \['seeds'\]"):
-        trained_map('map', data, FitConfig(steps=1), 1)
-    older = {'lr': 6e-3}  # and nothing else that could differ
-    common._check_config('map', older, FitConfig(steps=1), data)
-
-
-def timed_row(**fields):
-    plain = {
-        'layout': 'ushape',
-        'costs': 'wide',
-        'side': 10,
-        'targets': 'sweeps',
-        'seed': 42,
-        'budget_seconds': 0.4,
-        'steps': 12,
-    }
-    return {**plain, **fields}
-
-
-def test_same_steps_needs_a_timed_row(places):
-    grid = Grid('ushape', 10, 'wide', 42)
-    busy = arguments(same_steps=True)
-    assert load_or_train(grid, 'sweeps', busy) is None
-    results = Results('training_table')
-    for other in (
-        {'side': 20},
-        {'seed': 1},
-        {'targets': 'paper'},
-        {'ended_by': 'steps'},
-    ):
-        results.add(timed_row(**other))
-    assert map_job(grid, 'sweeps', busy).run() is None
-    results.add(timed_row())
-    model = load_or_train(grid, 'paper', busy)
-    assert model.record['steps'] == 3 and model.terminal == 'paper'
-    row = map_job(grid, 'paper', arguments()).run()
-    assert row['ended_by'] == 'steps' and row['sweeps'] == 1
-
-
-def test_same_steps_are_those_of_the_time(places):
-    results = Results('training_table')
-    full = {'side': 40, 'costs': 'mild', 'budget_seconds': 600.0}
-    results.add(timed_row(**full, steps=20_000))
-    wall = Grid('wall', 40, 'wide', 111)
-    assert steps_in_time(wall, 150.0) == 5000  # for want of its own costs
-    results.add(timed_row(**{**full, 'costs': 'wide'}, steps=18_000))
-    short = {'side': 40, 'budget_seconds': 60.0}
-    results.add(timed_row(**short, steps=1))
-    assert steps_in_time(wall, 600.0) == 18_000
-    assert steps_in_time(wall, 150.0) == 4500
-    assert steps_in_time(Grid('ushape', 80, 'wide', 42), 1800.0) is None
 
 
 def test_measure_agrees_with_its_definitions(grid):
