@@ -20,7 +20,7 @@ from torch_geometric import seed_everything
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, FitConfig, fit, planning_graph
-from bcm_pyg.training.fit import resolve_config
+from bcm_pyg.training.graph_defaults import resolve_config
 from bcm_pyg.utils import Adjacency
 
 FOLDER = Path(__file__).parent

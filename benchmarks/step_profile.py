@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bcm_pyg import BCM, FitConfig, planning_graph
 from bcm_pyg.datasets import weighted_grid
-from bcm_pyg.training.fit import resolve_config
+from bcm_pyg.training.graph_defaults import resolve_config
 from bcm_pyg.training.loss import block_loss
 from bcm_pyg.training.optimizer import make_optimizer
 from bcm_pyg.training.sampling import PairSampler

@@ -34,7 +34,8 @@ class FitConfig:
         near: Share of the sources that are drawn near to one of the goals, at
             all scales of distance; the others come from anywhere. Not for
             :obj:`"paper"`.
-        goals: Goals of a step; every source is trained for every goal.
+        goals: Goals of a step; every source is trained for every goal. No more
+            than the pool has, but for :obj:`"paper"`.
         pool: Goals whose values are kept ready.
         renew: Goals of the pool redrawn at a time.
         renew_every: Steps between two renewals; by default 8, and more where
@@ -98,6 +99,7 @@ class FitConfig:
                 continue
             check_int(name, value, least)
             object.__setattr__(self, name, int(value))  # numpy's are welcome
+        self._check_targets()
         if not isinstance(self.relative, bool):
             raise BCMError(f'relative must be a bool (got {self.relative!r})')
         if self.time_budget is not None:
@@ -108,6 +110,21 @@ class FitConfig:
         self._check_float('near')
         if self.near > 1:
             raise BCMError(f'near must be at most 1 (got {self.near})')
+
+    def _check_targets(self) -> None:
+        """Refuses settings that the targets would silently pass over."""
+        if self.targets == 'sweeps' or self.sweeps is None:
+            pass
+        elif self.targets == 'exact' or self.sweeps > 1:
+            raise BCMError(
+                f'sweeps is for targets="sweeps" (got sweeps={self.sweeps} '
+                f'with targets={self.targets!r})'
+            )
+        if self.targets != 'paper' and self.goals > self.pool:
+            raise BCMError(
+                f'goals must be at most pool (got {self.goals}, pool is '
+                f'{self.pool})'
+            )
 
     def _check_float(self, name: str, *, positive: bool = False) -> None:
         value = getattr(self, name)

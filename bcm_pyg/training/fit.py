@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from os import PathLike
 
 from torch_geometric.data import Data
@@ -15,23 +15,10 @@ from bcm_pyg.utils import Adjacency, Processes, as_path
 
 from .config import FitConfig
 from .distributed import begin_together
+from .graph_defaults import resolve_config
 from .history import History
 from .sweeps import hop_diameter
 from .trainer import Callback, Trainer
-
-#: Backups of the default targets as a share of the hop diameter.
-SWEEP_SHARE = 0.3
-
-#: Nodes of a draw over the root of the number of nodes. More make the minimum
-#: over noisy values too low, fewer make the way over one of them a detour.
-SEED_SHARE = 2.4
-
-#: Draws of a goal, and steps between renewals of goals, where they are cheap.
-DRAWS, RENEW_EVERY = 4, 8
-
-#: Values that the backups of a step may touch: a third of the time of a step.
-#: Beyond, on graphs of some thousand nodes, draws become fewer first.
-MAX_SWEPT = 2**22
 
 
 def fit(
@@ -122,7 +109,8 @@ def fit(
         )
     checkpoint = None if resume is None else as_path('resume', resume)
     data = planning_graph(data).to(model.device)
-    config = resolve_config(config, Adjacency.from_data(data))
+    adjacency = Adjacency.from_data(data)
+    config = resolve_config(config, adjacency)
     processes = Processes(distributed)
     was_training = model.training
     try:
@@ -139,6 +127,7 @@ def fit(
         model.train(was_training)
     model.record = {
         'config': asdict(config),
+        'hop_diameter': hop_diameter(adjacency),  # to judge the sweeps by
         'steps': history.steps,
         'seconds': trainer.seconds(),
         'validation_gap': _last(history.gap),
@@ -154,43 +143,10 @@ def _undone_on_error(model: BCM) -> Iterator[None]:
     scale = model.cost_scale.clone()
     try:
         yield
-    except BCMError:
+    except BaseException:
         model.graph, model.stored_dtype, model._has_scale = before
         model.cost_scale.copy_(scale)
         raise
-
-
-def resolve_config(config: FitConfig, adjacency: Adjacency) -> FitConfig:
-    """The configuration with what depends on the graph filled in."""
-    sweeps, seeds = config.sweeps, config.seeds
-    backups = 0
-    if config.targets == 'paper':
-        sweeps = 1
-    elif config.targets == 'exact':
-        sweeps, backups = None, hop_diameter(adjacency)  # until convergence
-    else:
-        if sweeps is None:
-            sweeps = max(2, round(SWEEP_SHARE * hop_diameter(adjacency)))
-        backups = sweeps - 1
-    if seeds is None:
-        sources = int((adjacency.degree() > 0).sum())
-        seeds = max(1, round(SEED_SHARE * math.sqrt(sources)))
-    swept = max(1, backups * adjacency.num_edges * config.renew)  # a draw
-    draws, renew_every = config.draws, config.renew_every
-    if draws is None:
-        most = RENEW_EVERY * MAX_SWEPT // swept
-        draws = max(1, min(DRAWS, most))
-    if renew_every is None:
-        if config.targets == 'sweeps':
-            swept *= draws
-        renew_every = max(RENEW_EVERY, math.ceil(swept / MAX_SWEPT))
-    return replace(
-        config,
-        sweeps=sweeps,
-        seeds=seeds,
-        draws=draws,
-        renew_every=renew_every,
-    )
 
 
 def _last(values: list[float]) -> float | None:

@@ -34,9 +34,17 @@ def describe_encoder(encoder: torch.nn.Module) -> dict[str, Any]:
 
 
 def check_tensors(
-    tensors: Mapping[str, Tensor], like: Mapping[str, Tensor]
+    tensors: Mapping[str, Tensor],
+    like: Mapping[str, Tensor],
+    finite: bool = True,
 ) -> None:
-    """Refuses tensors that could not take the place of others."""
+    """Refuses tensors that could not take the place of others.
+
+    Args:
+        tensors: What was read.
+        like: What is there.
+        finite: Whether values must be finite where those that are there are.
+    """
     for key in [*like, *tensors]:
         if key not in tensors or key not in like:
             there = 'an unknown' if key in tensors else 'no'
@@ -47,7 +55,9 @@ def check_tensors(
                 f'{key} is {value.dtype} of shape {tuple(value.shape)}, not '
                 f'{wanted.dtype} of shape {tuple(wanted.shape)}'
             )
-        if bool(wanted.isfinite().all()) and not bool(value.isfinite().all()):
+        if not finite or not bool(wanted.isfinite().all()):
+            continue
+        if not bool(value.isfinite().all()):
             raise BCMError(f'{key} has values that are not finite')
 
 

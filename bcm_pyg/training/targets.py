@@ -91,6 +91,9 @@ class Targets(ABC):
     def load_state(self, state: dict[str, Tensor]) -> None:  # noqa: B027
         """Goes on from what a checkpoint kept."""
 
+    def rescale(self) -> None:  # noqa: B027
+        """To be called when the map has got another cost scale."""
+
     def _map_values(
         self, nodes: Tensor, goals: Tensor, reach: Tensor | None
     ) -> Tensor:
@@ -157,15 +160,18 @@ class PooledTargets(Targets):
         processes: Processes | None = None,
     ) -> None:
         super().__init__(model, data, adjacency, sampler, config, processes)
-        self._sweeper = Sweeper(
-            adjacency, adjacency.cost / model.cost_scale, model.terminal
-        )
+        self.rescale()
         self._goals = sampler.goals(config.pool)
         self._next = 0  # the first column to redraw next time
         self._value = torch.cat(
             [self._shared(part) for part in self._goals.split(config.renew)],
             dim=1,
         )
+
+    def rescale(self) -> None:
+        """Backups from now on are in units of the map's cost scale."""
+        cost = self.adjacency.cost / self.model.cost_scale
+        self._sweeper = Sweeper(self.adjacency, cost, self.model.terminal)
 
     def _shared(self, goals: Tensor) -> Tensor:
         # Seeds are drawn by all, whatever their goals.
@@ -268,6 +274,8 @@ class PooledTargets(Targets):
             raise BCMError('the pool has goals that are no nodes')
         if not 0 <= begin <= goals.numel():
             raise BCMError(f'the pool begins at {begin}')
+        if bool((state['value'] < 0).any()):
+            raise BCMError('the pool has values below 0')
         self._goals.copy_(state['goals'])
         self._value.copy_(state['value'])
         self._next = int(state['next'])

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -42,8 +43,6 @@ def stop_at(step):
 @pytest.mark.parametrize('optimizer', ['soap', 'adam'])
 @pytest.mark.parametrize('targets', ['sweeps', 'paper', 'exact'])
 def test_resumes_bit_for_bit(tmp_path, monkeypatch, targets, optimizer):
-    from dataclasses import replace
-
     config = replace(CONFIG, targets=targets, optimizer=optimizer)
     whole, data = make()
     history = fit(whole, data, config)
@@ -61,6 +60,57 @@ def test_resumes_bit_for_bit(tmp_path, monkeypatch, targets, optimizer):
     assert again.loss == history.loss
     assert again.gap == history.gap
     assert again.steps == history.steps == 24
+
+
+@pytest.mark.parametrize('targets', ['sweeps', 'exact'])
+def test_resumes_with_the_scale_of_the_run(tmp_path, monkeypatch, targets):
+    """An update keeps the scale of the old graph, also when it is resumed."""
+    _, data = make()
+    dear = data.clone()
+    dear.edge_cost = 7 * data.edge_cost
+    old, _ = make()
+    fit(old, data, FitConfig(steps=2))
+    start = {name: value.clone() for name, value in old.state_dict().items()}
+    config = replace(CONFIG, targets=targets)
+    fit(old, dear, config)
+
+    monkeypatch.setattr(trainer_module, 'CHECKPOINT_EVERY', 0.0)
+    path = tmp_path / 'run.safetensors'
+    stopped = BCM.from_data(data)
+    stopped.load_state_dict(start)
+    with pytest.raises(Stop):
+        fit(stopped, dear, config, callback=stop_at(10), resume=path)
+    resumed = BCM.from_data(dear)  # has another scale before it is resumed
+    assert resumed.cost_scale != stopped.cost_scale
+    fit(resumed, dear, config, resume=path)
+    for name, value in old.state_dict().items():
+        assert torch.equal(value, resumed.state_dict()[name]), name
+
+
+def test_a_pool_may_know_less_than_that_of_the_start(tmp_path, monkeypatch):
+    """Which values no draw knows depends on the draws."""
+    data = weighted_grid('open', side=12, seed=3)
+    config = FitConfig(
+        steps=40, sweeps=5, seeds=30, draws=1, renew_every=1, validations=10
+    )
+    monkeypatch.setattr(trainer_module, 'CHECKPOINT_EVERY', 0.0)
+    odd = 0
+    for seed in range(6):
+        path = tmp_path / f'{seed}.safetensors'
+        run = replace(config, seed=seed)
+        with pytest.raises(Stop):
+            fit(
+                BCM.from_data(data),
+                data,
+                run,
+                callback=stop_at(9),
+                resume=path,
+            )
+        tensors, _ = read_checkpoint(path)
+        odd += bool(tensors['targets.value'].isnan().any())
+        again = fit(BCM.from_data(data), data, run, resume=path)
+        assert again.steps == 40
+    assert odd > 0
 
 
 def test_finished_run_is_not_run_again(tmp_path):
@@ -145,7 +195,12 @@ def test_files_of_another_structure(tmp_path, optimizer):
     """The digest is right, but what it vouches for is no state of a run."""
     path, other = tmp_path / 'run.safetensors', tmp_path / 'other'
     config = FitConfig(
-        steps=4, seeds=3, pool=2, validation_queries=0, optimizer=optimizer
+        steps=4,
+        seeds=3,
+        goals=2,
+        pool=2,
+        validation_queries=0,
+        optimizer=optimizer,
     )
     data = weighted_grid('open', side=4, seed=3)
     encoder = InteractionEncoder.from_data(data, channels=2)
@@ -182,6 +237,7 @@ def test_files_of_another_structure(tmp_path, optimizer):
         refused({**tensors, key: value.to(torch.int16)}, facts)
         if value.is_floating_point() and key != 'targets.value':
             refused({**tensors, key: value * float('nan')}, facts)
+    refused({**tensors, 'targets.value': tensors['targets.value'] - 99}, facts)
     for key in ('targets.goals', 'targets.next'):
         for shift in (-(10**6), 10**6):
             refused({**tensors, key: tensors[key] + shift}, facts)

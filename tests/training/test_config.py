@@ -78,7 +78,8 @@ def test_bad_choices(name: str, value: object) -> None:
 def test_bad_counts(name: str, value: object) -> None:
     with pytest.raises(BCMError, match=f'^{name} must be'):
         FitConfig(**{name: value})
-    assert getattr(FitConfig(**{name: 1}), name) == 1
+    good = FitConfig(**{'goals': 1, name: 1})
+    assert getattr(good, name) == 1
 
 
 @pytest.mark.parametrize('name', MAY_BE_0)
@@ -112,3 +113,22 @@ def test_numbers_of_numpy_can_be_written() -> None:
     names = ('time_budget', 'lr', 'ranking', 'ranking_temperature', 'near')
     config = FitConfig(**dict.fromkeys(names, np.float32(0.5)))
     assert json.loads(json.dumps(asdict(config))) == asdict(config)
+
+
+@pytest.mark.parametrize(
+    ('settings', 'message'),
+    [
+        ({'targets': 'exact', 'sweeps': 3}, r'sweeps is for targets="sweeps"'),
+        ({'targets': 'paper', 'sweeps': 2}, r'got sweeps=2 with .*paper'),
+        ({'goals': 65}, r'goals must be at most pool \(got 65, pool is 64\)'),
+        ({'pool': 8}, r'goals must be at most pool'),
+    ],
+)
+def test_contradictions(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(BCMError, match=message):
+        FitConfig(**settings)
+
+
+def test_no_contradictions() -> None:
+    assert FitConfig(targets='paper', sweeps=1).sweeps == 1
+    assert FitConfig.paper(goals=100).goals == 100

@@ -31,7 +31,7 @@ from bcm_pyg import BCMError, FitConfig, Planner, fit, planning_graph
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.planning import plan_distributed
 from bcm_pyg.training.distributed import share_of_block
-from bcm_pyg.training.fit import resolve_config
+from bcm_pyg.training.graph_defaults import resolve_config
 from bcm_pyg.training.loss import block_loss
 from bcm_pyg.training.sampling import PairSampler
 from bcm_pyg.training.targets import make_targets
@@ -238,9 +238,7 @@ def test_shares_add_up(data: Data, size: int, kind: str) -> None:
     sampler = PairSampler(
         adjacency, Reachability(adjacency), torch.Generator().manual_seed(0)
     )
-    config = FitConfig(
-        targets=kind, sources=6, goals=4, sweeps=2, seeds=3, ranking=0.5
-    )
+    config = FitConfig(targets=kind, sources=6, goals=4, seeds=3, ranking=0.5)
     config = resolve_config(config, adjacency)
     block = make_targets(model, data, adjacency, sampler, config).block(0)
     loss = block_loss(model, data, adjacency, block, config)

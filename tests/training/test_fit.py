@@ -22,7 +22,7 @@ from bcm_pyg import (
 )
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.graph import fingerprint
-from bcm_pyg.training.fit import MAX_SWEPT, resolve_config
+from bcm_pyg.training.graph_defaults import MAX_SWEPT, resolve_config
 from bcm_pyg.utils import Adjacency
 
 TERMINALS = ['calibrated', 'paper']
@@ -42,12 +42,13 @@ def islands() -> Data:
     return data
 
 
-def test_learns_a_grid(grid: Data) -> None:
+@pytest.mark.parametrize('kind', ['sweeps', 'exact'])
+def test_learns_a_grid(grid: Data, kind: str) -> None:
     model = BCM.from_data(grid)
     starts, goals = sample_queries(grid, 60, seed=5)
     before = evaluate(Planner(model, grid), grid, starts, goals)
     config = FitConfig(
-        targets='exact', steps=120, sources=32, goals=8, validations=3
+        targets=kind, steps=240, sources=32, goals=8, validations=3
     )
     history = fit(model, grid, config)
     report = evaluate(Planner(model, grid), grid, starts, goals)
@@ -299,6 +300,42 @@ def test_bad_inputs(grid: Data) -> None:
         fit(frozen, grid, tiny(steps=1))
 
 
+def test_an_encoder_that_fails_leaves_the_map_of_its_old_graph(
+    grid: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = BCM.from_data(grid)
+    fit(model, grid, tiny(steps=1))
+    graph, scale = model.graph, float(model.cost_scale)
+    other = weighted_grid('open', side=6, costs='mild', seed=9)
+
+    def fail(*args: Any) -> None:
+        raise RuntimeError('no such code')
+
+    monkeypatch.setattr(model.encoder, 'forward', fail)
+    with pytest.raises(RuntimeError, match='no such code'):
+        fit(model, other, tiny(steps=1))
+    assert (model.graph, float(model.cost_scale)) == (graph, scale)
+
+
+def test_updating_beats_starting_anew() -> None:
+    data = weighted_grid('open', side=8, seed=1)
+    torch.manual_seed(0)
+    old = BCM.from_data(data)
+    fit(old, data, FitConfig(steps=250, validations=0))
+    hit = torch.rand(data.num_edges) < 0.1
+    dear = data.clone()
+    dear.edge_cost = torch.where(hit, 3 * data.edge_cost, data.edge_cost)
+    scale = float(old.cost_scale)
+    new = BCM.from_data(dear)
+    losses = []
+    for model in (old, new):
+        history = fit(model, dear, FitConfig(steps=40, validations=1))
+        losses.append(history.loss[-1])
+    assert float(old.cost_scale) == scale  # values keep their meaning
+    assert old.graph == new.graph
+    assert losses[0] < losses[1] / 2
+
+
 def test_frozen_parts_stay(grid: Data) -> None:
     model = small_map(grid)
     model.encoder.requires_grad_(False)
@@ -318,7 +355,8 @@ def test_progress(
     fit(small_map(grid), grid, tiny(steps=20), progress=progress)
     out, err = capsys.readouterr()
     assert out == ''
-    assert ('20/20' in err and 'loss' in err) if progress else err == ''
+    shown = ('20/20', 'loss', 'Gap', 'left')
+    assert all(word in err for word in shown) if progress else err == ''
     fit(small_map(grid), grid, tiny(time_budget=0.2), progress=progress)
     out, err = capsys.readouterr()
     assert out == ''

@@ -42,7 +42,9 @@ def targets_of(
     generator = torch.Generator().manual_seed(seed)
     sampler = PairSampler(adjacency, Reachability(adjacency), generator)
     settings = {'sources': 12, 'goals': 4, 'pool': 6, 'renew': 4}
-    settings |= {'sweeps': 3, 'draws': 2, 'seeds': 20, 'renew_every': 8}
+    settings |= {'draws': 2, 'seeds': 20, 'renew_every': 8}
+    if kind == 'sweeps':
+        settings['sweeps'] = 3
     config = FitConfig(targets=kind, **{**settings, **kwargs})
     return make_targets(model, data, adjacency, sampler, config)
 
@@ -218,7 +220,10 @@ def test_what_holds_for_all_targets(
     data = planning_graph(graph)
     model = small_map(data, 'one_hot', terminal)
     near = (seed % 3) / 2  # none, half and all of the sources
-    targets = targets_of(model, data, kind, seed, pool=10, sweeps=9, near=near)
+    settings = {'sweeps': 9} if kind == 'sweeps' else {}
+    targets = targets_of(
+        model, data, kind, seed, pool=10, near=near, **settings
+    )
     exact, nxg = shortest(model, data), to_nx(data)
     for step in range(2):
         block = targets.block(step)
