@@ -49,11 +49,12 @@ def training_summary() -> str:
                 f'U, {costs}, N = {side * side}',
                 f'{ours[0]["parameters"]:,}',
                 f'{ours[0]["budget_seconds"] / 60:g}',
+                ours[0]['sweeps'],
                 *(_quality(groups.get((side, costs, kind))) for kind in LABELS),
                 _published(costs, side),
             ]
         )
-    head = ['graph', 'parameters', 'minutes', *LABELS.values()]
+    head = ['graph', 'parameters', 'minutes', 'k', *LABELS.values()]
     return markdown([*head, 'the paper, as published'], rows)
 
 
