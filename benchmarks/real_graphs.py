@@ -21,10 +21,13 @@ from bcm_pyg import BCMError, FitConfig, Planner, evaluate
 from bcm_pyg.baselines import CCH, CPD, Dijkstra
 from bcm_pyg.graph import DecisionGraph, decision_graph
 from bcm_pyg.planning import (
+    Beam,
     BestFirst,
     Corridor,
     DecisionPlanner,
+    Greedy,
     LandmarkBounds,
+    Lookahead,
     Plan,
     Readout,
     VisitedGreedy,
@@ -37,10 +40,20 @@ FORCED_SHARE = 0.1
 
 READOUTS: dict[str, Readout] = {
     'VisitedGreedy': VisitedGreedy(),
+    'Greedy': Greedy(),
+    'Lookahead(2)': Lookahead(2),
+    'Beam(4)': Beam(4),
     'BestFirst': BestFirst(),
     'BestFirst(1.2)': BestFirst(1.2),
     'Corridor': Corridor(),
 }
+
+#: Settings of the training that a row tells.
+SETTINGS = ('sweeps', 'draws', 'seeds', 'renew_every', 'near')
+
+#: Share of sources near to the goals on game maps, whose own queries begin
+#: with very short ones; roads have few of these.
+NEAR_ON_MAPS = 0.5
 
 #: An exact peer is built up to so many nodes (its build grows with N^2).
 MAX_CPD_NODES = 6000
@@ -99,10 +112,11 @@ def run_graph(name: str, args: Any, results: Results) -> None:
     data, queries = load(name, args.pairs)
     graph = reduced(data)
     trained_on = data if graph is None else graph.data
+    near = NEAR_ON_MAPS if GRAPHS[name][0].endswith('.map') else 0.0
     model, training = trained_map(
         f'real-{name}-{seconds:g}s-{seed}',
         trained_on,
-        FitConfig(time_budget=seconds, seed=seed),
+        FitConfig(time_budget=seconds, seed=seed, near=near),
         seed,
     )
     row: dict[str, Any] = {
@@ -113,7 +127,7 @@ def run_graph(name: str, args: Any, results: Results) -> None:
         'queries': queries.starts.numel(),
         'parameters': model.num_parameters(),
         'megabytes': model.storage_bytes() / 1e6,
-        'sweeps': model.record['config']['sweeps'],
+        **{field: model.record['config'][field] for field in SETTINGS},
         **training,
         'methods': {},
     }
