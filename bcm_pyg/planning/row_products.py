@@ -23,11 +23,11 @@ def row_products(left: Tensor, right: Tensor, index: Tensor) -> Tensor:
         right (torch.Tensor): The table, :obj:`[E, H]`, contiguous.
         index (torch.Tensor): Rows of the table, :obj:`[B, W]`.
     """
-    if index.numel() == 0 or index.size(0) < MANY_ROWS or left.is_cuda:
+    few = index.numel() == 0 or index.size(0) < MANY_ROWS
+    if few or left.is_cuda or not _has_sampled_products():
         rows = right.index_select(0, index.view(-1))
         rows = rows.view(*index.shape, right.size(1))
         return torch.bmm(left[:, None], rows.transpose(1, 2)).squeeze(1)
-    _silence_sparse()
     end = index.size(1) * (index.size(0) + 1)
     wanted = torch.sparse_csr_tensor(
         torch.arange(0, end, index.size(1), device=index.device),
@@ -41,8 +41,17 @@ def row_products(left: Tensor, right: Tensor, index: Tensor) -> Tensor:
 
 
 @cache
-def _silence_sparse() -> None:
-    """Lets PyTorch say that sparse matrices are in beta, to nobody."""
+def _has_sampled_products() -> bool:
+    """Whether this build of PyTorch has them; some lack sparse products.
+
+    Asked once, it also lets PyTorch say to nobody that sparse matrices are in
+    beta.
+    """
+    one = torch.ones(1, 1)
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
-        torch.eye(1).to_sparse_csr()
+        try:
+            torch.sparse.sampled_addmm(one.to_sparse_csr(), one, one)
+        except RuntimeError:
+            return False
+    return True

@@ -3,12 +3,18 @@ from __future__ import annotations
 import pytest
 import torch
 
+from bcm_pyg.planning import row_products as module
 from bcm_pyg.planning.row_products import MANY_ROWS, row_products
 
 
+@pytest.mark.parametrize('sampled', [True, False])
 @pytest.mark.parametrize('width', [0, 1, 3])
 @pytest.mark.parametrize('rows', [0, 1, MANY_ROWS - 1, MANY_ROWS, 300])
-def test_as_one_by_one(rows: int, width: int) -> None:
+def test_as_one_by_one(
+    rows: int, width: int, sampled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert module._has_sampled_products()
+    monkeypatch.setattr(module, '_has_sampled_products', lambda: sampled)
     torch.manual_seed(0)
     left, right = torch.randn(rows, 20), torch.randn(17, 20)
     index = torch.randint(17, (rows, width))  # some come twice
