@@ -24,7 +24,8 @@ def row_products(left: Tensor, right: Tensor, index: Tensor) -> Tensor:
         index (torch.Tensor): Rows of the table, :obj:`[B, W]`.
     """
     few = index.numel() == 0 or index.size(0) < MANY_ROWS
-    if few or left.is_cuda or not _has_sampled_products():
+    on_cpu = left.device.type == 'cpu'
+    if few or not on_cpu or not _has_sampled_products():
         rows = right.index_select(0, index.view(-1))
         rows = rows.view(*index.shape, right.size(1))
         return torch.bmm(left[:, None], rows.transpose(1, 2)).squeeze(1)
