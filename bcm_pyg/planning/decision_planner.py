@@ -27,8 +27,9 @@ class DecisionPlanner:
     its piece by and two to enter the other, hence up to four ways. They are
     compared by what the inner planner estimates, and the most promising ones
     are planned. With :obj:`tries=4` all are: then an exact planner stays exact
-    and a bound stays a bound. Start and goal inside one piece are also
-    connected there, by exact search among its few nodes.
+    and a bound stays a bound, as the :obj:`epsilon` of a planner that has one.
+    Start and goal inside one piece are also connected there, by exact search
+    among its few nodes.
 
     :obj:`expansions` are those of the inner planner: decision nodes.
 
@@ -38,14 +39,16 @@ class DecisionPlanner:
             :obj:`distance` all ways are planned.
         graph (DecisionGraph): The graph.
         tries (int, optional): How many of the ways to plan, 1 to 4; further
-            ones only for queries that found no route. (default: :obj:`1`)
+            ones only for queries that found no route. (default: 4 where the
+            planner has an :obj:`epsilon`, which would not hold with fewer, else
+            1)
     """
 
     def __init__(
         self,
         planner: Callable[[Tensor, Tensor], Plan],
         graph: DecisionGraph,
-        tries: int = 1,
+        tries: int | None = None,
     ) -> None:
         if not isinstance(graph, DecisionGraph):
             raise BCMError(
@@ -57,7 +60,15 @@ class DecisionPlanner:
                 'planner must turn starts and goals into a Plan (got '
                 f'{type(planner).__name__})'
             )
+        is_proven = getattr(planner, 'epsilon', None) is not None
+        if tries is None:
+            tries = 4 if is_proven else 1
         check_int('tries', tries, 1, 4)
+        if is_proven and tries < 4:
+            raise BCMError(
+                'the epsilon of the planner holds for routes on the full graph '
+                f'only if all ways are planned: tries must be 4 (got {tries})'
+            )
         self.planner = planner
         self.graph = graph
         self._estimate: Any = getattr(planner, 'distance', None)

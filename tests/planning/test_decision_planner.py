@@ -79,6 +79,24 @@ def test_a_map_plans_between_decisions() -> None:
     )
 
 
+def test_epsilon_holds_on_the_full_graph() -> None:
+    data = weighted_grid('ushape', side=10)
+    graph = decision_graph(data)
+    seed_everything(0)
+    inner = Planner(BCM.from_data(graph.data), graph.data, epsilon=0.05)
+    planner = DecisionPlanner(inner, graph)
+    assert planner.tries == 4
+    starts, goals = all_pairs(100)
+    plan, best = planner(starts, goals), Dijkstra(data)(starts, goals)
+    assert torch.equal(plan.success, best.success)
+    assert bool((plan.cost <= 1.0501 * best.cost).all())
+    assert bool((plan.cost <= 1.0501 * plan.lower_bound).all())
+    with pytest.raises(BCMError, match='tries must be 4 .got 3'):
+        DecisionPlanner(inner, graph, tries=3)
+    walk = Planner(BCM.from_data(graph.data), graph.data)
+    assert DecisionPlanner(walk, graph).tries == 1
+
+
 def test_no_queries() -> None:
     graph = decision_graph(weighted_grid('open', side=8))
     planner = DecisionPlanner(Dijkstra(graph.data), graph)
