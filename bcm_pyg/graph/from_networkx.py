@@ -51,8 +51,9 @@ def from_networkx(
             attributes called pos, coordinates or the like, x and y (and z if
             every node has it), else lon and lat.
         project (bool, optional): If set to :obj:`True`, coordinates are taken
-            for longitudes and latitudes (lon and lat if nodes have them) and
-            become metres about the middle. (default: :obj:`False`)
+            for longitudes and latitudes, in this order unless :obj:`pos` names
+            them the other way round (lon and lat if nodes have them), and
+            become metres east and north of the middle. (default: :obj:`False`)
 
     Returns:
         The canonical graph, with :obj:`node_id`, with :obj:`lonlat` where
@@ -116,9 +117,13 @@ def _places(
     nodes: source.Nodes, pos: Position | None, project: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Coordinates to plan with; longitudes and latitudes where known."""
+    lonlat = None
     if pos is not None:
         chosen = _position(nodes, pos)
-        are_degrees = project or _names_degrees(pos)
+        names = _axis_names(pos)
+        are_degrees = project or _name_degrees(names)
+        if names[::-1] in (*source.DEGREE_NAMES, ('x', 'y')):
+            lonlat = np.ascontiguousarray(chosen[:, ::-1])
     elif project and (known := source.degrees(nodes)) is not None:
         chosen, are_degrees = known, True
     elif (flat := source.planar(nodes)) is not None:
@@ -135,10 +140,12 @@ def _places(
         )
     if not are_degrees:
         return chosen, source.known_degrees(nodes)
+    if lonlat is None:
+        lonlat = chosen
     if project:
-        return local_metres(chosen), chosen
+        return local_metres(lonlat), lonlat
     warn_of_degrees(3)
-    return chosen, chosen
+    return chosen, lonlat
 
 
 def _position(nodes: source.Nodes, pos: Position) -> np.ndarray:
@@ -159,7 +166,11 @@ def _position(nodes: source.Nodes, pos: Position) -> np.ndarray:
     return source.axes_at(nodes, axes)
 
 
-def _names_degrees(pos: Position) -> bool:
+def _axis_names(pos: Position) -> tuple[str, ...]:
     if isinstance(pos, (str, Mapping)):
-        return False
-    return tuple(name.lower() for name in pos) in source.DEGREE_NAMES
+        return ()
+    return tuple(name.lower() for name in pos)
+
+
+def _name_degrees(names: tuple[str, ...]) -> bool:
+    return bool({names, names[::-1]} & set(source.DEGREE_NAMES))

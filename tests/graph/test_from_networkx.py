@@ -268,6 +268,23 @@ def test_degrees_are_warned_of(names):
     assert_same_data(from_networkx(graph, pos=names, project=True), metres)
 
 
+@pytest.mark.parametrize(
+    'names',
+    [('lat', 'lon'), ('lat', 'lng'), ('Latitude', 'Longitude'), ('y', 'x')],
+)
+def test_latitudes_may_be_named_first(names):
+    graph = with_nodes(*names[::-1])
+    want = from_networkx(graph, pos=names[::-1], project=True)
+    assert_same_data(from_networkx(graph, pos=names, project=True), want)
+    if names == ('y', 'x'):  # may be anything, unless they are projected
+        assert 'lonlat' not in from_networkx(graph, pos=names)
+        return
+    with pytest.warns(UserWarning, match='degrees'):
+        data = from_networkx(graph, pos=names)
+    assert data.lonlat.tolist() == [[0, 0], [1, 1], [2, 4]]
+    assert (data.pos + data.pos_origin).tolist() == [[0, 0], [1, 1], [4, 2]]
+
+
 def test_planar_coordinates_come_before_degrees():
     graph = ring()
     for node in graph:
