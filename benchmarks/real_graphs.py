@@ -7,6 +7,7 @@ many (``decision_graph``). Resumable: rows that are there are not run again.
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -91,7 +92,11 @@ def quality(planner: Any, data: Data, queries: Queries) -> dict[str, Any]:
     """SR, Gap, nodes touched and time of a planner."""
     report = evaluate(planner, data, queries.starts, queries.goals).as_dict()
     names = ('success_rate', 'gap', 'expansions', 'seconds_per_query')
-    return {name: report[name] for name in names}
+    # Without a success there is no Gap, and JSON has no NaN.
+    return {
+        name: None if math.isnan(report[name]) else report[name]
+        for name in names
+    }
 
 
 def distance_error(planner: Any, queries: Queries) -> float:
@@ -160,7 +165,8 @@ def run_graph(name: str, args: Any, results: Results) -> None:
     for label, row in methods.items():
         print(
             f'{name:18} {label:16} SR {row["success_rate"]:.3f} Gap '
-            f'{row["gap"]:7.2f} %, touches {row["expansions"] / settled:.3f}'
+            f'{row["gap"] or 0:7.2f} %, touches '
+            f'{row["expansions"] / settled:.3f}'
         )
 
 
