@@ -6,11 +6,13 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from os import PathLike
 
+import torch
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.nn import BCM
+from bcm_pyg.nn.modes import evaluating
 from bcm_pyg.utils import Adjacency, Processes, as_path
 
 from .config import FitConfig
@@ -116,6 +118,8 @@ def fit(
     try:
         with _undone_on_error(model):
             model.adopt(data)
+            with torch.no_grad(), evaluating(model):
+                model.hidden(data, adjacency.src[[0, -1]])  # does it fit?
             begin_together(processes, model, config)
             model.train()
             trainer = Trainer(

@@ -317,6 +317,22 @@ def test_an_encoder_that_fails_leaves_the_map_of_its_old_graph(
     assert (model.graph, float(model.cost_scale)) == (graph, scale)
 
 
+@pytest.mark.parametrize('kind', KINDS)
+@pytest.mark.parametrize(
+    'encoder', ['one_hot', 'node_table', 'landmark+node_table']
+)
+def test_a_graph_of_another_size(grid: Data, encoder: str, kind: str) -> None:
+    model = BCM.from_data(grid, encoder)
+    before = weights(model), model.graph
+    for side in (9, 11):
+        other = weighted_grid('open', side=side)
+        with pytest.raises(BCMError, match='built for 100 nodes .got a graph'):
+            fit(model, other, tiny(targets=kind, steps=2, validations=0))
+        with pytest.raises(BCMError, match='built for 100 nodes .got a graph'):
+            Planner(model, other)
+    assert (weights(model), model.graph) == before
+
+
 def test_updating_beats_starting_anew() -> None:
     data = weighted_grid('open', side=8, seed=1)
     torch.manual_seed(0)

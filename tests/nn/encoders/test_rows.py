@@ -12,7 +12,8 @@ def test_select_rows(diamond: Data) -> None:
     assert out.num_nodes == 3
     assert out.n_id.tolist() == [3, 1, 3]
     assert out.pos.tolist() == [[2.0, 0.0], [1.0, 1.5], [2.0, 0.0]]
-    assert sorted(out.keys()) == ['n_id', 'num_nodes', 'pos']
+    assert out.graph_nodes == 5
+    assert sorted(out.keys()) == ['graph_nodes', 'n_id', 'num_nodes', 'pos']
 
 
 def test_select_rows_takes_every_node_attribute(grid: Data) -> None:
