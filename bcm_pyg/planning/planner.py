@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 
 from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.graph import planning_graph
+from bcm_pyg.graph import fingerprint, planning_graph
 from bcm_pyg.nn import BCM
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import (
@@ -41,6 +42,10 @@ class Planner:
     chunk needs about :math:`6 (2^{15} + d)` rows of 256 floats for scores (200
     MB), where :math:`d` is the largest degree, and 50 bytes per query and step
     of its longest walk.
+
+    Routes are always routes of :obj:`data`, at its costs. A map that was
+    trained on another graph or on other costs may find poor ones: there is a
+    warning.
 
     A goal that cannot be reached is known beforehand and costs no step. One
     that can be is always reached if :obj:`complete`: where the readout found no
@@ -107,6 +112,13 @@ class Planner:
         )
         self.batch_size = int(batch_size)
         data = planning_graph(data).to(model.device)
+        if model.record and model.graph not in (None, fingerprint(data)):
+            warnings.warn(
+                'the map was trained on another graph or on other costs, so '
+                'its routes may be poor: plan on its own graph, or train it on '
+                'with fit(model, data)',
+                stacklevel=2,
+            )
         self.adjacency = Adjacency.from_data(data)
         self._reachability = Reachability(self.adjacency)
         self.scorer = MapScorer(

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from bcm_pyg import BCM, BCMError, Planner, planning_graph
+from bcm_pyg import BCM, BCMError, FitConfig, Planner, fit, planning_graph
 from bcm_pyg.datasets import sample_queries
 from bcm_pyg.nn import values
 from bcm_pyg.planning import Plan, Readout, VisitedGreedy, scorer
@@ -327,3 +327,22 @@ def test_plans_on_a_grid_of_islands(grid: Data) -> None:
     assert_sound(plan, grid, starts.tolist(), goals.tolist())
     assert plan.lower_bound.isfinite().all()
     assert not planner(starts, blocked).success.any()
+
+
+def test_a_trained_map_of_other_costs_is_warned_of(
+    grid: Data, recwarn: pytest.WarningsRecorder
+) -> None:
+    model = BCM.from_data(grid)
+    other = grid.clone()
+    other.edge_cost = grid.edge_cost + 1
+    Planner(model, other)  # it knows nothing yet
+    fit(model, grid, FitConfig(steps=1, validations=0))
+    Planner(model, grid)
+    assert len(recwarn) == 0
+    with pytest.warns(UserWarning, match='another graph or.*costs') as caught:
+        planner = Planner(model, other)
+    assert caught[0].filename == __file__
+    assert_sound(planner([0], [9]), other, [0], [9])
+    fit(model, other, FitConfig(steps=1, validations=0))
+    Planner(model, other)
+    assert len(recwarn) == 0
