@@ -21,6 +21,9 @@ from .values import pair_values
 
 TERMINALS = ('calibrated', 'paper')
 
+#: Costs that change by more than this factor are taken for other units.
+OTHER_UNITS = 4.0
+
 
 class BCM(torch.nn.Module):
     r"""The Bellman-grounded cognitive map of `"Compact Bellman-Grounded
@@ -82,10 +85,8 @@ class BCM(torch.nn.Module):
                 f'encoder {type(encoder).__name__} must have an int attribute '
                 f'out_channels (got {width!r:.80})'
             )
-        # As the buffer will hold it: 1e-50 is 0 there.
         scale = 1.0 if cost_scale is None else float(cost_scale)
-        single = torch.tensor(scale, device='cpu')
-        if not (0 < single < float('inf') and single.reciprocal().isfinite()):
+        if not _is_scale(scale):
             raise BCMError(
                 'cost_scale must be positive and finite in float32, and so '
                 f'must be its inverse (got {cost_scale})'
@@ -101,6 +102,8 @@ class BCM(torch.nn.Module):
         self.terminal = terminal
         self.register_buffer('cost_scale', torch.tensor(scale))
         self._has_scale = cost_scale is not None
+        # Of the graph for which the scale was chosen, once there is one.
+        self._mean_cost: float | None = None
         #: How the map was trained and what it scored, of JSON types alone.
         self.record: dict[str, Any] = {}
         #: Fingerprint of the graph that the map belongs to, once it has one.
@@ -166,12 +169,19 @@ class BCM(torch.nn.Module):
         """Makes the map one of this canonical graph.
 
         It takes the fingerprint and, without a cost scale yet, the mean cost.
+        A scale that is there is kept, so that scores keep their meaning when
+        some costs change. When all change, as from minutes to seconds, it
+        changes along, and scores mean the same in the new units.
         """
-        if not self._has_scale:
-            scale = data.edge_cost.double().mean().float()
-            is_usable = bool(scale.reciprocal().isfinite())  # not 0 or nearly
-            self.cost_scale.fill_(scale if is_usable else 1.0)
-            self._has_scale = True
+        mean = float(data.edge_cost.double().mean())
+        before = self._mean_cost or mean
+        change = mean / before if before else 1.0
+        scale = float(self.cost_scale) * change if self._has_scale else mean
+        is_kept = self._has_scale and 1 / OTHER_UNITS <= change <= OTHER_UNITS
+        if not is_kept and _is_scale(scale):
+            self.cost_scale.fill_(scale)
+            before = mean
+        self._has_scale, self._mean_cost = True, before
         self.graph = fingerprint(data)
         self.stored_dtype = 'float32'
 
@@ -330,3 +340,10 @@ class BCM(torch.nn.Module):
             f'parameters={self.num_parameters():,}, '
             f'trained_steps={self.record.get("steps", 0)}'
         )
+
+
+def _is_scale(scale: float) -> bool:
+    """As the buffer will hold it: 1e-50 is 0 there."""
+    single = torch.tensor(scale, device='cpu')
+    inverse = single.reciprocal()
+    return bool(0 < single < float('inf') and inverse.isfinite())

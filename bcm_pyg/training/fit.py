@@ -132,6 +132,7 @@ def fit(
     model.record = {
         'config': asdict(config),
         'hop_diameter': hop_diameter(adjacency),  # to judge the sweeps by
+        'mean_cost': model._mean_cost,  # what the cost scale was chosen for
         'steps': history.steps,
         'seconds': trainer.seconds(),
         'validation_gap': _last(history.gap),
@@ -143,12 +144,14 @@ def fit(
 @contextmanager
 def _undone_on_error(model: BCM) -> Iterator[None]:
     """Leaves a map of its old graph where a run cannot begin."""
-    before = model.graph, model.stored_dtype, model._has_scale
+    names = ('graph', 'stored_dtype', '_has_scale', '_mean_cost')
+    before = {name: getattr(model, name) for name in names}
     scale = model.cost_scale.clone()
     try:
         yield
     except BaseException:
-        model.graph, model.stored_dtype, model._has_scale = before
+        for name, value in before.items():
+            setattr(model, name, value)
         model.cost_scale.copy_(scale)
         raise
 

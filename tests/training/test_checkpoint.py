@@ -67,7 +67,7 @@ def test_resumes_with_the_scale_of_the_run(tmp_path, monkeypatch, targets):
     """An update keeps the scale of the old graph, also when it is resumed."""
     _, data = make()
     dear = data.clone()
-    dear.edge_cost = 7 * data.edge_cost
+    dear.edge_cost = 3 * data.edge_cost
     old, _ = make()
     fit(old, data, FitConfig(steps=2))
     start = {name: value.clone() for name, value in old.state_dict().items()}

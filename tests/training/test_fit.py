@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -350,6 +352,44 @@ def test_updating_beats_starting_anew() -> None:
     assert float(old.cost_scale) == scale  # values keep their meaning
     assert old.graph == new.graph
     assert losses[0] < losses[1] / 2
+
+
+@pytest.mark.parametrize('loaded', [False, True])
+@pytest.mark.parametrize('make', [BCM.from_data, BCM.paper])
+def test_other_units_keep_the_map(
+    make: Callable[[Data], BCM], loaded: bool, tmp_path: Path
+) -> None:
+    minutes = weighted_grid('open', side=6, costs=(1, 9), seed=1)
+    model = make(minutes)
+    fit(model, minutes, tiny(steps=5))
+    scale = float(model.cost_scale)
+    assert scale == float(make(minutes).cost_scale)
+    pairs = sample_queries(minutes, 20)
+    before = model.distance(minutes, *pairs)
+    seconds = minutes.clone()
+    for factor in (60, 1, 3, 9, 60):  # back and forth, at once or slowly
+        seconds.edge_cost = factor * minutes.edge_cost
+        if loaded:
+            model.save(tmp_path)
+            model = BCM.load(tmp_path, seconds, force=True)
+        fit(model, seconds, tiny(steps=0))
+        if factor == 3:
+            assert float(model.cost_scale) == pytest.approx(scale)
+            continue
+        assert float(model.cost_scale) == pytest.approx(factor * scale)
+        torch.testing.assert_close(
+            model.distance(seconds, *pairs), factor * before
+        )
+
+
+def test_a_scale_that_cannot_be_is_not_taken() -> None:
+    data = weighted_grid('open', side=4)
+    model = BCM.from_data(data)
+    scale = float(model.cost_scale)
+    for cost in (0.0, 1e-42):
+        data.edge_cost = torch.full_like(data.edge_cost, cost)
+        fit(model, data, tiny(steps=0))
+        assert float(model.cost_scale) == scale
 
 
 def test_frozen_parts_stay(grid: Data) -> None:

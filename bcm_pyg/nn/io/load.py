@@ -48,7 +48,8 @@ def load_map(
         if not force and config['graph'] not in (None, graph):
             raise BCMError(
                 f'the map in {folder} belongs to another graph (edges, costs '
-                'or coordinates differ); pass force=True to use it all the same'
+                'or coordinates differ); pass force=True to use it all the '
+                'same, or to train it on with other costs'
             )
         try:
             return _load(config, folder).to(data.pos.device)
@@ -92,4 +93,6 @@ def _load(config: dict[str, Any], folder: Path) -> BCM:
     model.graph = config['graph']
     model.record = config['record']
     model.stored_dtype = dtype
+    mean = model.record.get('mean_cost')
+    model._mean_cost = mean if isinstance(mean, float) else None
     return model
