@@ -37,8 +37,11 @@ args = parser.parse_args()
 
 seed_everything(args.seed)
 if not args.map.exists():
-    print(f'no map at {args.map}: pass --map (from movingai.com/benchmarks)')
-    sys.exit(0 if args.map == DRAGON_AGE else 1)
+    sys.exit(
+        f'no map at {args.map}: pass --map FILE, one of those at '
+        'movingai.com/benchmarks with its scenarios beside it (the default is '
+        'grid/den312d.map in $BCM_PYG_DATA)'
+    )
 stem = args.map.name.partition('.')[0]
 beside = sorted(args.map.parent.glob(f'{stem}*scen*'))
 if args.scen is None and not beside:

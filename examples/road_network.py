@@ -52,8 +52,12 @@ def load() -> Data:
         graph = osmnx.add_edge_travel_times(osmnx.add_edge_speeds(graph))
         return from_osmnx(graph, args.cost, project=True)
     if not args.graph.exists():
-        print(f'no graph at {args.graph}: pass --graph or --place')
-        sys.exit(0 if args.graph == ANDORRA else 1)
+        sys.exit(
+            f'no graph at {args.graph}: pass --graph FILE, a .graphml file '
+            'that OSMnx saved or an .npz file of arrays, or --place NAME to '
+            'download one with osmnx (the default is road/andorra.npz in '
+            '$BCM_PYG_DATA)'
+        )
     if args.graph.suffix == '.npz':
         return read_npz(args.graph)  # it says itself what its costs are
     return from_osmnx(args.graph, args.cost, project=True)

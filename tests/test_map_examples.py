@@ -8,6 +8,7 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+import pytest
 
 EXAMPLES = Path(__file__).parents[1] / 'examples'
 
@@ -101,7 +102,15 @@ def test_terrain(tmp_path):
     assert (tmp_path / 'routes.png').stat().st_size > 10_000
 
 
-def test_missing_data_is_told(tmp_path):
-    done = run('road_network.py', BCM_PYG_DATA=str(tmp_path))
-    assert done.returncode == 0
-    assert done.stdout.startswith(f'no graph at {tmp_path}')
+@pytest.mark.parametrize(
+    ('name', 'what', 'option'),
+    [
+        ('road_network.py', 'graph', '--graph FILE'),
+        ('movingai.py', 'map', '--map FILE'),
+    ],
+)
+def test_missing_data_is_told(tmp_path, name, what, option):
+    done = run(name, BCM_PYG_DATA=str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f'no {what} at {tmp_path}')
+    assert option in done.stderr and '$BCM_PYG_DATA' in done.stderr
