@@ -15,7 +15,7 @@ from ._rng import generator
 def sample_queries(
     data: Data, num: int, seed: int = 42
 ) -> tuple[Tensor, Tensor]:
-    r"""Draws start and goal nodes that can reach each other.
+    r"""Draws start and goal nodes that can reach each other, there and back.
 
     Pairs are uniform over all ordered pairs of distinct nodes of one strongly
     connected component, and no pair comes twice while there are enough. They
@@ -45,8 +45,9 @@ def sample_queries(
     total = int(pairs.sum())
     if total == 0:
         raise BCMError(
-            'no two nodes can reach each other: the graph has no queries to '
-            'sample (edges are directed; an undirected graph holds both ways)'
+            'no two nodes can reach each other there and back: the graph has '
+            'no queries to sample (edges are directed; an undirected graph '
+            'holds both ways)'
         )
     rng = generator(seed)
     pick = rng.choice(total, size=int(num), replace=int(num) > total)

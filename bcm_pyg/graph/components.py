@@ -31,8 +31,8 @@ def largest_component(data: Data) -> Data:
     nodes = is_kept.nonzero().view(-1)
     if nodes.numel() < 2:
         raise BCMError(
-            'no two nodes can reach each other: edges are directed, an '
-            'undirected graph holds both ways'
+            'no two nodes can reach each other there and back: edges are '
+            'directed, an undirected graph holds both ways'
         )
     tail, head = data.edge_index
     edges = (is_kept[tail] & is_kept[head]).nonzero().view(-1)

@@ -291,9 +291,9 @@ class Trainer:
             )
         except BCMError:
             warnings.warn(
-                'no two nodes of the graph can reach each other, so training '
-                'is not validated. Edges are directed: an undirected graph '
-                'holds both directions',
+                'no two nodes of the graph can reach each other there and '
+                'back, so training is not validated. Edges are directed: an '
+                'undirected graph holds both directions',
                 stacklevel=4,
             )
             return None
