@@ -82,9 +82,9 @@ def fit(
         callback (Callable, optional): Called as :obj:`callback(step, metrics)`
             at every validation. (default: :obj:`None`)
         resume (str or os.PathLike, optional): A file that keeps the state of
-            the run, written every half minute and at the end. Where it exists
-            already, training goes on from it as if it had never stopped.
-            (default: :obj:`None`)
+            the run, written every half minute, at Ctrl-C and at the end. Where
+            it exists already, training goes on from it as if it had never
+            stopped. (default: :obj:`None`)
         distributed (bool, optional): :obj:`False` trains in this process alone
             although there is a group, :obj:`True` refuses to where there is
             none. (default: with the group, if there is one)

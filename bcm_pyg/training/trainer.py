@@ -4,6 +4,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from .checkpoint import (
 from .config import FitConfig
 from .distributed import GradientSum, share_of_block, shared_checkpoint
 from .history import History
+from .interrupt import Interrupt
 from .loss import block_loss
 from .optimizer import learning_rate, make_optimizer
 from .resume import (
@@ -81,6 +83,7 @@ class Trainer:
         self.checkpoint = checkpoint
         self.processes = processes or Processes(distributed=False)
         self.history = History()
+        self.interrupt = Interrupt()
         self.shown = self.began  # when the bar moved last
         self.rows = 0
         self.losses: list[float] = []  # since the last validation
@@ -120,19 +123,16 @@ class Trainer:
             return self._run()
 
     def _run(self) -> History:
+        # A half-done step cannot be saved: with a checkpoint to write, Ctrl-C
+        # waits for its end. Many processes end at their next sum.
+        waits = self.checkpoint is not None and self.processes.size == 1
         try:
-            self.save()  # an unwritable path is better found out now
-            last_saved = time.perf_counter()
-            while (done := self._agreed_done()) < 1:
-                self.step(self.targets.block(self.history.steps), done)
-                if self._validation_is_due(done):
-                    self.validate()
-                if time.perf_counter() - last_saved > CHECKPOINT_EVERY:
-                    self.save()
-                    last_saved = time.perf_counter()
-            self.save()
+            with self.interrupt.remembered() if waits else nullcontext():
+                self._train()
+            if self.interrupt.came:
+                raise KeyboardInterrupt
         except KeyboardInterrupt:
-            # In the middle of a step: what was saved last stays saved.
+            # If in the middle of a step: what was saved last stays saved.
             self.history.interrupted = True
         except BaseException:
             self.bar.close()
@@ -146,6 +146,18 @@ class Trainer:
         finally:
             self.bar.close()
         return self.history
+
+    def _train(self) -> None:
+        self.save()  # an unwritable path is better found out now
+        last_saved = time.perf_counter()
+        while (done := self._agreed_done()) < 1 and not self.interrupt.came:
+            self.step(self.targets.block(self.history.steps), done)
+            if self._validation_is_due(done):
+                self.validate()
+            if time.perf_counter() - last_saved > CHECKPOINT_EVERY:
+                self.save()
+                last_saved = time.perf_counter()
+        self.save()
 
     def _validation_is_due(self, done: float) -> bool:
         """Whether the next of the evenly spaced validations has come.

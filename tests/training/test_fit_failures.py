@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
 import pytest
 import torch
 from small_fits import KINDS, is_finite, small_map, tiny, weights
@@ -35,6 +41,59 @@ def test_interrupted_in_a_step(
     assert model.graph == fingerprint(grid)
     assert is_finite(model)
     assert len(Planner(model, grid)([0], [5])) == 1
+
+
+def signal_at(*steps: int) -> Callable[[targets.PooledTargets, int], Any]:
+    """Ctrl-C while the block of a step is made."""
+    original = targets.PooledTargets.block
+
+    def block(self: targets.PooledTargets, step: int) -> targets.Block:
+        for _ in range(steps.count(step)):
+            signal.raise_signal(signal.SIGINT)
+        return original(self, step)
+
+    return block
+
+
+def test_ctrl_c_with_a_checkpoint_loses_no_step(
+    grid: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tiny(steps=12, validations=3)
+    whole = small_map(grid)
+    start = {k: v.clone() for k, v in whole.state_dict().items()}
+    history = fit(whole, grid, config)
+
+    stopped = small_map(grid)
+    stopped.load_state_dict(start)
+    with monkeypatch.context() as patch:
+        patch.setattr(targets.PooledTargets, 'block', signal_at(5))
+        first = fit(stopped, grid, config, resume=tmp_path / 'run')
+    assert first.interrupted and first.steps == 6
+    again = fit(small_map(grid), grid, config, resume=tmp_path / 'run')
+    assert not again.interrupted
+    assert (again.step, again.loss) == (history.step, history.loss)
+    resumed = small_map(grid)
+    fit(resumed, grid, config, resume=tmp_path / 'run')
+    assert weights(resumed) == weights(whole)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_ctrl_c_does_not_wait(
+    grid: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(targets.PooledTargets, 'block', signal_at(5, 5))
+    history = fit(small_map(grid), grid, tiny(steps=9), resume=tmp_path / 'run')
+    assert history.interrupted and history.steps == 5
+
+
+def test_ctrl_c_in_a_thread_is_none_of_its_business(
+    grid: Data, tmp_path: Path
+) -> None:
+    with ThreadPoolExecutor() as pool:
+        done = pool.submit(
+            fit, small_map(grid), grid, tiny(steps=3), resume=tmp_path / 'run'
+        )
+        assert done.result().steps == 3
 
 
 @pytest.mark.parametrize(
