@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,14 @@ def test_interrupted_in_a_step(
     assert len(Planner(model, grid)([0], [5])) == 1
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C means what it usually does, also in a job in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def signal_at(*steps: int) -> Callable[[targets.PooledTargets, int], Any]:
     """Ctrl-C while the block of a step is made."""
     original = targets.PooledTargets.block
@@ -55,6 +63,7 @@ def signal_at(*steps: int) -> Callable[[targets.PooledTargets, int], Any]:
     return block
 
 
+@pytest.mark.usefixtures('ctrl_c')
 def test_ctrl_c_with_a_checkpoint_loses_no_step(
     grid: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,6 +87,7 @@ def test_ctrl_c_with_a_checkpoint_loses_no_step(
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.usefixtures('ctrl_c')
 def test_a_second_ctrl_c_does_not_wait(
     grid: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
