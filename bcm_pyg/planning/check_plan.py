@@ -62,4 +62,7 @@ def check_plan(
 def _refuse(query: Tensor, bad: Tensor, why: str) -> None:
     if bool(bad.any()):
         first = int(query[bad][0])
-        raise BCMError(f'the route of query {first} is wrong: {why}')
+        raise BCMError(
+            f'the route of query {first} is wrong: {why} (was the planner '
+            'built for this graph and these costs?)'
+        )

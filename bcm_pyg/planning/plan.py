@@ -36,10 +36,18 @@ class Plan:
     def __len__(self) -> int:
         return int(self.success.numel())
 
-    def path(self, query: int) -> list[int]:
+    def path(self, query: int = 0) -> list[int]:
         """The nodes of one route, from start to goal; empty if none."""
+        if not -len(self) <= query < len(self):
+            raise IndexError(
+                f'there is no query {query}: the plan is of {len(self)} queries'
+            )
         row = self.nodes[query]
         return row[row >= 0].tolist()
+
+    def paths(self) -> list[list[int]]:
+        """The nodes of all routes."""
+        return [self.path(query) for query in range(len(self))]
 
     @classmethod
     def cat(cls, plans: Sequence[Self]) -> Self:

@@ -47,6 +47,13 @@ def test_refused(diamond, name, place, value, message):
         verdict(diamond, plan)
 
 
+def test_a_planner_of_other_costs_is_refused(diamond):
+    planner = Dijkstra(diamond)
+    diamond.edge_cost = diamond.edge_cost + 1
+    with pytest.raises(BCMError, match='built for this graph and these costs'):
+        evaluate(planner, diamond, [0], [3])
+
+
 def test_not_a_plan(diamond):
     with pytest.raises(BCMError, match='got list'):
         verdict(diamond, [[0, 1, 3]])

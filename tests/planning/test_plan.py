@@ -30,6 +30,12 @@ def test_plan() -> None:
     assert len(plan) == 3
     assert [plan.path(query) for query in range(3)] == [[3, 1, 0], [], [2]]
     assert all(type(node) is int for node in plan.path(0))
+    assert plan.path() == plan.path(0)
+    assert plan.path(-1) == [2]
+    assert plan.paths() == [[3, 1, 0], [], [2]]
+    for query in (3, -4):
+        with pytest.raises(IndexError, match=f'no query {query}: .* 3 queries'):
+            plan.path(query)
 
 
 def test_plan_is_frozen() -> None:
