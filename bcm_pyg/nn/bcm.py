@@ -14,6 +14,7 @@ from bcm_pyg.typing import Ids
 from bcm_pyg.utils import Adjacency, Reachability, as_ids, as_queries
 
 from .encoders import NodeEncoder, encoder_resolver
+from .encoders.check import check_embeddings
 from .encoders.rows import select_rows
 from .modes import evaluating
 from .transition import Transition
@@ -131,6 +132,7 @@ class BCM(torch.nn.Module):
             **kwargs (optional): Arguments of the named encoder.
         """
         data = planning_graph(data)
+        given = encoder
         if encoder is None or isinstance(encoder, str):
             encoder = encoder_resolver(encoder or 'interaction', data, **kwargs)
         elif kwargs:
@@ -138,9 +140,12 @@ class BCM(torch.nn.Module):
                 f'arguments {tuple(kwargs)} go with the name of an encoder, '
                 'not with a module'
             )
-        model = cls(encoder, terminal=terminal)
+        model = cls(encoder, terminal=terminal).to(data.pos.device)
+        if model.encoder is given:
+            with torch.no_grad(), evaluating(model):
+                check_embeddings(model.encoder, data)
         model.adopt(data)
-        return model.to(data.pos.device)
+        return model
 
     @classmethod
     def paper(

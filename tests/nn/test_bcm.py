@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -227,6 +228,25 @@ def test_from_data(grid: Data) -> None:
     assert model.terminal == 'paper'
     encoder = OneHotEncoder(100)
     assert BCM.from_data(grid, encoder).encoder is encoder
+
+
+@pytest.mark.parametrize(
+    ('forward', 'message'),
+    [
+        (lambda data: data.pos, r'of shape .100, 3. .got .* .100, 2.'),
+        (lambda data: data.edge_index, r'of shape .100, 3. .got torch.int64'),
+        (lambda data: None, 'must return a tensor .got NoneType'),
+        (lambda data: data.height, "Module fails on this graph: .*'height'"),
+    ],
+)
+def test_from_data_tries_a_module(
+    grid: Data, forward: Callable[[Data], object], message: str
+) -> None:
+    module = torch.nn.Module()
+    module.out_channels = 3  # type: ignore[assignment]
+    module.forward = forward
+    with pytest.raises(BCMError, match=message):
+        BCM.from_data(grid, module)
 
 
 def test_from_raw_data() -> None:

@@ -36,10 +36,12 @@ def check_encoder(encoder: torch.nn.Module, data: Data) -> None:
         )
     data = planning_graph(data)
     with evaluating(encoder):
-        _check(encoder, data, name, width)
+        _check(encoder, data, name)
 
 
-def _check(encoder: torch.nn.Module, data: Data, name: str, width: int) -> None:
+def check_embeddings(encoder: torch.nn.Module, data: Data) -> Tensor:
+    """The embeddings of a canonical graph, if they are of the right form."""
+    name = type(encoder).__name__
     try:
         out = encoder(data)
     except BCMError:
@@ -50,13 +52,17 @@ def _check(encoder: torch.nn.Module, data: Data, name: str, width: int) -> None:
         raise BCMError(
             f'{name} must return a tensor (got {type(out).__name__})'
         )
-    expected = (int(data.num_nodes), width)
+    expected = (int(data.num_nodes), encoder.out_channels)
     if out.shape != expected or out.dtype != torch.float32:
         raise BCMError(
             f'{name} must return float32 embeddings of shape {expected} (got '
             f'{out.dtype} of shape {tuple(out.shape)})'
         )
-    dense = _dense(out)
+    return out
+
+
+def _check(encoder: torch.nn.Module, data: Data, name: str) -> None:
+    dense = _dense(check_embeddings(encoder, data))
     if not bool(torch.isfinite(dense).all()):
         node = int((~torch.isfinite(dense)).any(1).nonzero()[0])
         raise BCMError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -87,4 +88,23 @@ def encoder_resolver(name: str, data: Data, **kwargs: Any) -> NodeEncoder:
     """
     if isinstance(name, str) and '+' in name:
         return ConcatEncoder.from_data(data, name.split('+'), **kwargs)
-    return encoder_class(name).from_data(data, **kwargs)
+    kind = encoder_class(name)
+    try:
+        return kind.from_data(data, **kwargs)
+    except TypeError as error:
+        if not kwargs:
+            raise
+        raise BCMError(
+            f'encoder {name!r} cannot be built with {tuple(kwargs)}: {error}. '
+            f'Its arguments are {_arguments(kind)}'
+        ) from error
+
+
+def _arguments(kind: type[NodeEncoder]) -> tuple[str, ...]:
+    """What an encoder can be told when it is built for a graph."""
+    names: dict[str, None] = {}
+    for function in (kind.from_data, kind):
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.kind is not parameter.VAR_KEYWORD and name != 'data':
+                names[name] = None
+    return tuple(names)

@@ -54,6 +54,20 @@ def test_resolver(grid: Data, name: str, kind: type) -> None:
     assert encoder_name(encoder) == name
 
 
+@pytest.mark.parametrize('name', ALL_ENCODERS)
+def test_misspelt_arguments(grid: Data, name: str) -> None:
+    with pytest.raises(BCMError, match='chanels'):
+        BCM.from_data(grid, name, chanels=8)
+
+
+def test_arguments_are_listed(grid: Data) -> None:
+    with pytest.raises(BCMError, match="'landmark'.*'chanels'") as caught:
+        BCM.from_data(grid, 'landmark', chanels=8)
+    assert "('num_landmarks', 'num_nodes', " in str(caught.value)
+    with pytest.raises(BCMError, match="'landmark' .*'chanels'"):
+        BCM.from_data(grid, 'grid+landmark', landmark={'chanels': 8})
+
+
 def test_resolver_passes_arguments_on(grid: Data) -> None:
     encoder = encoder_resolver('interaction', grid, channels=7, init='random')
     assert isinstance(encoder, InteractionEncoder)
