@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -110,6 +111,8 @@ def fit(
             f'config must be a FitConfig (got {type(config).__name__})'
         )
     checkpoint = None if resume is None else as_path('resume', resume)
+    if checkpoint is not None and os.path.isdir(checkpoint):
+        raise BCMError(f'resume must name a file (got the folder {checkpoint})')
     data = planning_graph(data).to(model.device)
     adjacency = Adjacency.from_data(data)
     config = resolve_config(config, adjacency)

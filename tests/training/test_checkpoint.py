@@ -253,6 +253,12 @@ def test_what_is_no_file(path):
         fit(model, data, CONFIG, resume=path)
 
 
+def test_a_folder_is_no_file(tmp_path):
+    model, data = make()
+    with pytest.raises(BCMError, match='resume must name a file .got the fol'):
+        fit(model, data, CONFIG, resume=tmp_path)
+
+
 @pytest.mark.parametrize('damage', ['cut', 'flip', 'junk', 'empty'])
 def test_damaged_file(tmp_path, damage):
     path = tmp_path / 'run.safetensors'
