@@ -33,6 +33,8 @@ PUBLIC = {
         'from_occupancy',
         'from_osmnx',
         'largest_component',
+        'local_metres',
+        'nearest_nodes',
         'planning_graph',
         'read_movingai',
         'read_npz',

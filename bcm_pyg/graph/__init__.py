@@ -9,6 +9,7 @@ from .from_occupancy import from_occupancy
 from .from_osmnx import from_osmnx
 from .geojson import to_geojson
 from .movingai import read_movingai
+from .nearest_nodes import nearest_nodes
 from .node_ids import find_nodes, source_ids, source_routes
 from .npz import read_npz
 from .planning_graph import planning_graph
@@ -27,6 +28,7 @@ __all__ = [
     'from_osmnx',
     'largest_component',
     'local_metres',
+    'nearest_nodes',
     'planning_graph',
     'read_movingai',
     'read_npz',

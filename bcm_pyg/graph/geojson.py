@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import replace_file
 
+from ._places import known_lonlat, source_positions
 from ._routes import Routes
 from .node_ids import source_routes
 
@@ -71,23 +71,14 @@ def to_geojson(
 
 def _places(data: Data) -> np.ndarray:
     """Where each node is drawn, [N, 2 or 3]."""
-    lonlat = data.get('lonlat')
+    lonlat = known_lonlat(data)
     if lonlat is not None:
-        lonlat = torch.as_tensor(lonlat).detach().cpu().double()
-        if lonlat.shape != (data.num_nodes, 2):
-            raise BCMError(
-                f'data.lonlat must have shape [{data.num_nodes}, 2] (got '
-                f'{tuple(lonlat.shape)})'
-            )
-        return lonlat.numpy().round(7)  # a centimetre
+        return lonlat.round(7)  # a centimetre
     if data.get('pos') is None or data.pos.dim() != 2 or data.pos.size(1) < 2:
         raise BCMError(
             'GeoJSON needs data.lonlat [N, 2], or data.pos of at least two axes'
         )
-    pos = data.pos.detach().cpu().double()
-    if data.get('pos_origin') is not None:
-        pos = pos + data.pos_origin.cpu()
-    return pos[:, :3].numpy().round(3)
+    return source_positions(data)[:, :3].round(3)
 
 
 def _check_drawn(plan: Routes, places: np.ndarray) -> None:

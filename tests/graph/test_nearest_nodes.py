@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from bcm_pyg import BCMError
+from bcm_pyg.datasets import weighted_grid
+from bcm_pyg.graph import (
+    from_arrays,
+    from_networkx,
+    largest_component,
+    nearest_nodes,
+)
+
+
+def ring(pos: Any, **extras: Any) -> Data:
+    ids = torch.arange(len(pos))
+    edge_index = torch.stack([ids, ids.roll(1)])
+    return from_arrays(pos, edge_index, torch.ones(len(pos)), **extras)
+
+
+def test_on_a_grid() -> None:
+    data = weighted_grid('open', side=4)
+    assert nearest_nodes(data, [[0.2, -3], [2.6, 1.4]]).tolist() == [0, 13]
+    assert nearest_nodes(data, data.pos).tolist() == list(range(16))
+    assert nearest_nodes(data, (3, 3)).tolist() == [15]
+    assert nearest_nodes(data, np.zeros((0, 2))).tolist() == []
+    assert nearest_nodes(data, [0, 0]).dtype == torch.long
+
+
+@pytest.mark.parametrize('axes', [1, 2, 3])
+def test_in_the_coordinates_of_the_source(axes: int) -> None:
+    rng = np.random.default_rng(axes)
+    pos = 500_000 + rng.uniform(0, 100, (50, axes))  # centred in the graph
+    points = 500_000 + rng.uniform(0, 100, (30, axes))
+    far = np.linalg.norm(points[:, None] - pos, axis=2)
+    assert nearest_nodes(ring(pos), points).tolist() == far.argmin(1).tolist()
+    plain = Data(pos=torch.from_numpy(pos), edge_index=ring(pos).edge_index)
+    assert nearest_nodes(plain, points).tolist() == far.argmin(1).tolist()
+
+
+def test_in_degrees() -> None:
+    """A degree of longitude is short up north, and 180 is -180."""
+    graph = nx.cycle_graph(4)
+    places = [(10.0, 70.0), (12.0, 71.0), (179.9, 70.0), (0.0, 90.0)]
+    for node, (lon, lat) in enumerate(places):
+        graph.add_node(node, lat=lat, lon=lon)
+    data = from_networkx(graph, 'length', project=True)
+    points = [(12.0, 70.4), (-179.9, 70.0), (90.0, 89.9)]
+    assert nearest_nodes(data, points).tolist() == [1, 2, 3]
+    assert nearest_nodes(largest_component(data), points[0]).tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ('points', 'message'),
+    [
+        ([1, 2, 3], r'shape \[num_points, 2\] .got .3,'),
+        ([[[1, 2]]], r'shape \[num_points, 2\]'),
+        (3, r'shape \[num_points, 2\] .got ..'),
+        ([[1, 2], [3]], 'points must hold numbers'),
+        ('here', 'points must hold numbers'),
+        ([0, float('nan')], 'points must be finite'),
+    ],
+)
+def test_bad_points(points: Any, message: str) -> None:
+    with pytest.raises(BCMError, match=message):
+        nearest_nodes(weighted_grid('open', side=4), points)
+
+
+def test_bad_graphs() -> None:
+    with pytest.raises(BCMError, match='expected a torch_geometric'):
+        nearest_nodes(None, [0, 0])  # type: ignore[arg-type]
+    with pytest.raises(BCMError, match='data.pos must be a'):
+        nearest_nodes(Data(edge_index=torch.zeros(2, 1).long()), [0, 0])
+
+
+def test_bad_degrees() -> None:
+    lonlat = np.array([[1.5, 42.5], [1.6, 42.6]])
+    data = ring(np.eye(2), lonlat=lonlat)
+    with pytest.raises(BCMError, match='points must be longitudes.*entry 1'):
+        nearest_nodes(data, [[1.5, 42.5], [42.5, 101.5]])
+    data.lonlat = data.lonlat * float('nan')
+    with pytest.raises(BCMError, match='data.lonlat must be longitudes'):
+        nearest_nodes(data, [1.5, 42.5])
+    data.lonlat = data.lonlat[:1]
+    with pytest.raises(BCMError, match='data.lonlat must have shape'):
+        nearest_nodes(data, [1.5, 42.5])
