@@ -85,11 +85,21 @@ def load(name: str, pairs: int) -> tuple[Data, Queries]:
         data = from_occupancy(np.load(path)['occupied'])
         return data, _sampled(data, min(pairs, 200))
     data = read_npz(path)
-    for kind in ('workload', 'queries'):
-        there = path.with_name(f'{path.stem}.{kind}.npz')
+    for there in (_workload(path), path.with_suffix('.queries.npz')):
         if there.exists():
             return data, _stored(there, pairs)
     return data, _sampled(data, min(pairs, 200))
+
+
+def has_short_queries(name: str) -> bool:
+    """Whether its own queries are not drawn evenly from all pairs of nodes."""
+    path = DATA / GRAPHS[name][0]
+    return path.suffix == '.map' or _workload(path).exists()
+
+
+def _workload(path: Path) -> Path:
+    """Where the trips of a road network are, if it has any."""
+    return path.with_suffix('.workload.npz')
 
 
 def _stored(path: Path, pairs: int) -> Queries:

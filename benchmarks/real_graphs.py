@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from common import PROVENANCE, Results, parser, results_for, trained_map
-from real_data import GRAPHS, Queries, load
+from real_data import GRAPHS, Queries, has_short_queries, load
 from torch import Tensor
 from torch_geometric.data import Data
 from tqdm import tqdm
@@ -52,9 +52,9 @@ READOUTS: dict[str, Readout] = {
 #: Settings of the training that a row tells.
 SETTINGS = ('sweeps', 'draws', 'seeds', 'renew_every', 'near')
 
-#: Share of sources near to the goals on game maps, whose own queries begin
-#: with very short ones; roads have few of these.
-NEAR_ON_MAPS = 0.5
+#: Share of sources near to the goals where the graph's own queries have many
+#: short ones: scenarios of game maps, trips on roads.
+NEAR = 0.5
 
 #: An exact peer is built up to so many nodes (its build grows with N^2).
 MAX_CPD_NODES = 6000
@@ -117,7 +117,7 @@ def run_graph(name: str, args: Any, results: Results) -> None:
     data, queries = load(name, args.pairs)
     graph = reduced(data)
     trained_on = data if graph is None else graph.data
-    near = NEAR_ON_MAPS if GRAPHS[name][0].endswith('.map') else 0.0
+    near = NEAR if has_short_queries(name) else 0.0
     model, training = trained_map(
         f'real-{name}-{seconds:g}s-{seed}',
         trained_on,
