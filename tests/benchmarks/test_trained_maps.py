@@ -1,7 +1,6 @@
 """Maps are trained once, also if stopped on the way, and found again."""
 
 import argparse
-import sys
 
 import common
 import pytest
@@ -12,7 +11,7 @@ from map_jobs import load_or_train, map_job, steps_in_time
 
 from bcm_pyg import FitConfig, fit
 from bcm_pyg.datasets import weighted_grid
-from bcm_pyg.training import trainer
+from bcm_pyg.training import graph_defaults, trainer
 from bcm_pyg.training.checkpoint import read_checkpoint, write_checkpoint
 
 
@@ -90,7 +89,7 @@ def test_maps_of_other_settings_are_refused(places, monkeypatch):
     with pytest.raises(SystemExit, match=r"the map map has another \['lr'\]"):
         trained_map('map', data, FitConfig(steps=1, lr=1e-3), 1)
     # Nobody asks for this one: it depends on the graph.
-    monkeypatch.setattr(sys.modules['bcm_pyg.training.fit'], 'SEED_SHARE', 1.0)
+    monkeypatch.setattr(graph_defaults, 'SEED_SHARE', 1.0)
     with pytest.raises(SystemExit, match=r"another \['seeds'\]"):
         trained_map('map', data, FitConfig(steps=1), 1)
     older = {'lr': 6e-3}  # and nothing else that could differ
