@@ -34,6 +34,9 @@ from bcm_pyg.planning import (
     VisitedGreedy,
 )
 from bcm_pyg.planning.landmarks import BoundScorer
+from bcm_pyg.planning.restricted import restricted_search
+from bcm_pyg.planning.routes import joined
+from bcm_pyg.planning.search import search
 from bcm_pyg.utils import Adjacency
 
 #: Take out forced nodes where they are at least this share of all.
@@ -68,10 +71,16 @@ class LandmarkSearch:
         self.bounds = LandmarkBounds(self.adjacency)
 
     def __call__(self, starts: Tensor, goals: Tensor) -> Plan:
-        """Best routes."""
-        return BestFirst()(
-            BoundScorer(self.bounds), self.adjacency, starts, goals
-        )
+        """Best routes: nodes that are reached at less cost open again."""
+        scorer, adjacency = BoundScorer(self.bounds), self.adjacency
+        parts = []
+        for part in search(scorer, adjacency, starts, goals, reopen=True):
+            query = part.query
+            plan = restricted_search(
+                adjacency, part.pairs, starts[query], goals[query]
+            )
+            parts.append((query, plan))
+        return joined(parts)
 
     def storage_bytes(self) -> int:
         """Of the distances to and from landmarks."""

@@ -22,9 +22,12 @@ class BestFirst:
 
     and in the end the best route through the nodes that were expanded.
 
-    *Guarantees* a route wherever there is one, on any graph and with any map;
-    with a map that is consistent (along an edge its distances fall by no more
-    than the cost), the best one at :math:`w \le 1`. No node is expanded twice.
+    *Guarantees* a route wherever there is one, on any graph and with any map.
+    No node is expanded twice. With a map that is consistent (along an edge its
+    distances fall by no more than the cost) the route is the best one at
+    :math:`w \le 1` if 64 nodes are enough to find it; larger searches expand
+    some nodes at once, and may miss it by a little. For a proof give the
+    planner an :obj:`epsilon`.
 
     *Costs* one pass per expanded node. With a good map that is little more than
     the nodes of the route, with a useless one every node the start can reach.
