@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from bcm_pyg.typing import Ids
 from bcm_pyg.utils import Adjacency, as_queries, check_int
 
 from ._packed_hops import HopLayout
+from ._table_walk import walk_by_moves
 
 #: Bytes of distances and predecessors that one search call makes.
 CHUNK_BYTES = 2**26
@@ -124,30 +126,9 @@ class APSP:
 
     def _walk_packed(self, starts: Tensor, goals: Tensor) -> Plan:
         start, goal = starts.numpy(), goals.numpy()
-        begin, head = self.adjacency.rowptr.numpy(), self.adjacency.dst.numpy()
-        edge_cost = self.adjacency.cost.double().numpy()
-        success = start == goal
-        cost = np.zeros(start.size)
-        steps: Steps = []
-        query = np.flatnonzero(self._layout.holds(start, goal))
-        node = start[query]
-        while query.size > 0:
-            code = self._layout.read(self.packed_hops, node, goal[query])
-            on = code < self._layout.no_route  # there is a route
-            query, edge = query[on], (begin[node] + code)[on]
-            node = head[edge]
-            cost[query] += edge_cost[edge]
-            steps.append((torch.from_numpy(query), torch.from_numpy(node)))
-            on = node != goal[query]
-            success[query[~on]] = True
-            query, node = query[on], node[on]
-        return plan_of_walks(
-            starts,
-            steps,
-            success=torch.from_numpy(success),
-            cost=torch.from_numpy(cost),
-            expansions=torch.zeros_like(starts),
-        )
+        read = partial(self._layout.read, self.packed_hops)
+        asked = self._layout.holds(start, goal)
+        return walk_by_moves(self.adjacency, start, goal, asked, read)
 
     def _tables(self) -> tuple[Tensor, Tensor]:
         size = (self.adjacency.num_nodes, self.adjacency.num_nodes)

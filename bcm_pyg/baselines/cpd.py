@@ -1,18 +1,15 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-import torch
 from torch_geometric.data import Data
 
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.planning import Plan
-from bcm_pyg.planning.walks import Steps, plan_of_walks
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import Adjacency, as_queries
 
 from ._first_moves import first_move_runs, goal_order
+from ._table_walk import walk_by_moves
 
 
 class CPD:
@@ -69,36 +66,11 @@ class CPD:
             ids.cpu().numpy()
             for ids in as_queries(starts, goals, self.adjacency.num_nodes)
         )
-        edges = self.adjacency
-        degree, begin = edges.degree().numpy(), edges.rowptr.numpy()
-        head, edge_cost = edges.dst.numpy(), edges.cost.double().numpy()
-
-        success = start == goal
-        cost = np.zeros(start.size)
-        steps: Steps = []
-        asked = ~success & (degree[start] > 0)
-        query = np.flatnonzero(asked & (self.rank[goal] < self.num_goals))
-        node = start[query]
-        while query.size > 0:
-            move = self.first_moves(node, goal[query])
-            on = move < degree[node]
-            query, edge = query[on], (begin[node] + move)[on]
-            node = head[edge]
-            cost[query] += edge_cost[edge]
-            steps.append((torch.from_numpy(query), torch.from_numpy(node)))
-            on = node != goal[query]
-            success[query[~on]] = True
-            query, node = query[on], node[on]
-        cost[~success] = np.inf
-        plan = plan_of_walks(
-            torch.from_numpy(start),
-            steps,
-            success=torch.from_numpy(success),
-            cost=torch.from_numpy(cost),
-            expansions=torch.from_numpy(np.zeros_like(start)),
-            lower_bound=torch.from_numpy(cost.copy()),
+        asked = self.adjacency.degree().numpy()[start] > 0
+        asked &= self.rank[goal] < self.num_goals
+        return walk_by_moves(
+            self.adjacency, start, goal, asked, self.first_moves
         )
-        return replace(plan, expansions=plan.hops.clone())
 
     def first_moves(self, nodes: np.ndarray, goals: np.ndarray) -> np.ndarray:
         """The move of each node towards its goal, :obj:`[B]`.

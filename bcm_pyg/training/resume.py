@@ -134,3 +134,26 @@ def _is_count(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return type(value) in (int, float)
+
+
+def difference(there: object, here: object) -> str:
+    """Which entries of two settings differ, in brackets, if that is known."""
+    if not isinstance(there, dict) or not isinstance(here, dict):
+        return ''
+    odd = [key for key in here if there.get(key) != here[key]]
+    return ' (' + ', '.join(odd) + ')'
+
+
+def prefixed(name: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors as part of a checkpoint that has more of them."""
+    return {f'{name}.{key}': value for key, value in tensors.items()}
+
+
+def part(name: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of one part of a checkpoint."""
+    start = f'{name}.'
+    return {
+        key.removeprefix(start): value
+        for key, value in tensors.items()
+        if key.startswith(start)
+    }

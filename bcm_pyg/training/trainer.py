@@ -38,6 +38,9 @@ from .resume import (
     check_tensors,
     checked_progress,
     describe_encoder,
+    difference,
+    part,
+    prefixed,
 )
 from .sampling import PairSampler
 from .targets import Block, make_targets
@@ -316,9 +319,9 @@ class Trainer:
             return
         moments, counts = optimizer_state(self.optimizer)
         tensors = {
-            **_prefixed('model', self.model.state_dict()),
-            **_prefixed('optimizer', moments),
-            **_prefixed('targets', self.targets.state()),
+            **prefixed('model', self.model.state_dict()),
+            **prefixed('optimizer', moments),
+            **prefixed('targets', self.targets.state()),
             'generator': self.generator.get_state(),
         }
         facts = {
@@ -346,7 +349,7 @@ class Trainer:
             if facts[name] != here:
                 raise BCMError(
                     f'{self.checkpoint} is of a run with another {name}'
-                    f'{_difference(facts[name], here)}: remove it, or give the '
+                    f'{difference(facts[name], here)}: remove it, or give the '
                     'same one'
                 )
         try:
@@ -370,7 +373,7 @@ class Trainer:
     ) -> None:
         """The caller's map comes last, when nothing can go wrong any more."""
         weights, moments, pool = (
-            _part(name, tensors) for name in ('model', 'optimizer', 'targets')
+            part(name, tensors) for name in ('model', 'optimizer', 'targets')
         )
         history = checked_progress(facts)
         check_tensors(weights, self.model.state_dict())
@@ -390,23 +393,3 @@ class Trainer:
         self.began = time.perf_counter() - facts['seconds']
         self.model.load_state_dict(weights)
         self.targets.rescale()
-
-
-def _difference(there: object, here: object) -> str:
-    if not isinstance(there, dict) or not isinstance(here, dict):
-        return ''
-    odd = [key for key in here if there.get(key) != here[key]]
-    return ' (' + ', '.join(odd) + ')'
-
-
-def _prefixed(name: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {f'{name}.{key}': value for key, value in tensors.items()}
-
-
-def _part(name: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    start = f'{name}.'
-    return {
-        key.removeprefix(start): value
-        for key, value in tensors.items()
-        if key.startswith(start)
-    }
