@@ -71,11 +71,15 @@ class Results:
         return None
 
     def add(self, row: dict[str, Any]) -> None:
-        """Appends a row with where it came from, and writes the file."""
+        """Appends a row with where it comes from, and writes the file.
+
+        A row of another file keeps what it tells of that.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.with_suffix('.lock').open('w') as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # until it is closed
-            self.rows = [*self._read(), {**row, **PROVENANCE}]
+            row = {**row, **PROVENANCE, **row}
+            self.rows = [*self._read(), row]
             text = json.dumps({'rows': self.rows}, indent=1) + '\n'
             part = self.path.with_suffix('.part')
             part.write_text(text)

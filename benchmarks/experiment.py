@@ -21,6 +21,15 @@ from bcm_pyg.datasets import sample_queries, weighted_grid
 QUICK_SIDE = 10
 QUICK_PAIRS = 50
 
+#: Tables that have rows in common, such as those of the U with wide costs.
+SHARING = (
+    'table1_quality',
+    'table2_layouts',
+    'table3_encoders',
+    'table4_visited',
+    'figure3_scaling',
+)
+
 
 def flags(
     description: str | None,
@@ -102,8 +111,21 @@ class Job(NamedTuple):
 
 
 def run_jobs(results: Results, jobs: list[Job]) -> None:
-    """Runs what is not there yet, one row at a time."""
-    missing = [job for job in jobs if results.find(**job.key) is None]
+    """Runs what is not there yet, nor in another table, one row at a time."""
+    others = [
+        Results(name, results.path.parent)
+        for name in SHARING
+        if name != results.path.stem
+    ]
+    missing: list[Job] = []
+    for job in jobs:
+        if results.find(**job.key):
+            continue
+        found = (other.find(**job.key) for other in others)
+        if row := next(filter(None, found), None):
+            results.add(row)
+        else:
+            missing.append(job)
     left_out: list[str] = []
     with tqdm(missing, unit='row') as bar:
         for job in bar:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -61,6 +61,13 @@ GRAPHS: dict[str, tuple[str, int, float]] = {
     'rome_length': ('road/rome_length.npz', 231550, 1800),
 }
 
+#: Scenarios of game maps have many short routes: half of the sources are drawn
+#: near to a goal.
+SCENARIOS: dict[str, Any] = {'near': 0.5}
+#: Trips on roads even more so, and their distances are asked for. A source is
+#: near to one goal of its step, so fewer goals make more of the pairs near.
+TRIPS: dict[str, Any] = {'near': 0.8, 'sources': 128, 'goals': 8}
+
 
 class Queries(NamedTuple):
     """Queries of a graph and what the best routes cost."""
@@ -91,10 +98,12 @@ def load(name: str, pairs: int) -> tuple[Data, Queries]:
     return data, _sampled(data, min(pairs, 200))
 
 
-def has_short_queries(name: str) -> bool:
-    """Whether its own queries are not drawn evenly from all pairs of nodes."""
+def sampling(name: str) -> dict[str, Any]:
+    """Settings of training where a graph's own queries are not drawn evenly."""
     path = DATA / GRAPHS[name][0]
-    return path.suffix == '.map' or _workload(path).exists()
+    if _workload(path).exists():
+        return TRIPS
+    return SCENARIOS if path.suffix == '.map' else {}
 
 
 def _workload(path: Path) -> Path:

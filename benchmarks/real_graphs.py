@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from common import PROVENANCE, Results, parser, results_for, trained_map
-from real_data import GRAPHS, Queries, has_short_queries, load
+from real_data import GRAPHS, Queries, load, sampling
 from torch import Tensor
 from torch_geometric.data import Data
 from tqdm import tqdm
@@ -53,11 +53,15 @@ READOUTS: dict[str, Readout] = {
 }
 
 #: Settings of the training that a row tells.
-SETTINGS = ('sweeps', 'draws', 'seeds', 'renew_every', 'near')
-
-#: Share of sources near to the goals where the graph's own queries have many
-#: short ones: scenarios of game maps, trips on roads.
-NEAR = 0.5
+SETTINGS = (
+    'sweeps',
+    'draws',
+    'seeds',
+    'renew_every',
+    'near',
+    'sources',
+    'goals',
+)
 
 #: An exact peer is built up to so many nodes (its build grows with N^2).
 MAX_CPD_NODES = 6000
@@ -126,11 +130,10 @@ def run_graph(name: str, args: Any, results: Results) -> None:
     data, queries = load(name, args.pairs)
     graph = reduced(data)
     trained_on = data if graph is None else graph.data
-    near = NEAR if has_short_queries(name) else 0.0
     model, training = trained_map(
         f'real-{name}-{seconds:g}s-{seed}',
         trained_on,
-        FitConfig(time_budget=seconds, seed=seed, near=near),
+        FitConfig(time_budget=seconds, seed=seed, **sampling(name)),
         seed,
     )
     row: dict[str, Any] = {

@@ -74,6 +74,16 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path):
     assert all('commit' in row and 'command' in row for row in rows)
 
 
+def test_a_row_of_another_table_is_taken_over_as_it_is(tmp_path):
+    Results('table1_quality', tmp_path).add({'number': 1, 'commit': 'abc'})
+    Results('elsewhere', tmp_path).add({'number': 2})
+    out = Results('table2_layouts', tmp_path)
+    run_jobs(out, [Job({'number': n}, lambda: {'gap': 7.0}) for n in (1, 2)])
+    one, two = Results('table2_layouts', tmp_path).rows
+    assert one['commit'] == 'abc' and 'gap' not in one
+    assert two['commit'] == common.PROVENANCE['commit'] and two['gap'] == 7
+
+
 def test_two_processes_may_add_to_one_file(tmp_path):
     one, two = Results('x', tmp_path), Results('x', tmp_path)
     one.add({'number': 1})
