@@ -25,11 +25,20 @@ def gap(rows: list[Row]) -> str:
 
 
 def of_the_time(rows: list[Row]) -> str:
-    """The shares of the training time, if any map had more or less."""
-    shares = sorted({round(100 * time_share(row)) for row in rows})
-    if not shares or shares == [100]:
+    """The shares of the training, if any map had more or less.
+
+    Those that ran with ``--same-steps`` had a share of the steps.
+    """
+    shares = sorted(
+        {
+            (round(100 * time_share(row)), row.get('ended_by', 'time'))
+            for row in rows
+        }
+    )
+    if all(share == 100 for share, _ in shares):
         return ''
-    return f' ({" and ".join(map(str, shares))} % time)'
+    text = ' and '.join(f'{share} % {kind}' for share, kind in shares)
+    return f' ({text})'
 
 
 def reported(cell: Reported | None) -> list[str]:

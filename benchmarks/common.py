@@ -29,6 +29,9 @@ CACHE = FOLDER / 'cache'
 #: A look at everything: tables and pictures go where git does not see them.
 QUICK_FOLDER = FOLDER.parent / 'out' / 'benchmarks'
 
+#: What results depend on, besides the data.
+CODE = ('bcm_pyg', 'benchmarks/*.py')
+
 #: Seconds of training by side of a grid, before ``--budget``.
 SECONDS = {20: 120, 30: 300, 40: 600, 60: 1200, 80: 1800, 100: 1800}
 
@@ -37,14 +40,26 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     """The flags that every benchmark has."""
     flags = argparse.ArgumentParser(description=description)
     flags.add_argument('--seeds', type=int, nargs='+', default=[42])
-    flags.add_argument('--pairs', type=int, default=1000, help='queries')
+    flags.add_argument('--pairs', type=_pairs, default=1000, help='queries')
     flags.add_argument(
-        '--budget', type=float, default=1.0, help='factor on training times'
+        '--budget', type=_budget, default=1.0, help='factor on training times'
     )
     flags.add_argument(
         '--quick', action='store_true', help='small and short, for a look'
     )
     return flags
+
+
+def _pairs(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f'at least 1 is needed (got {number})')
+    return number
+
+
+def _budget(text: str) -> float:
+    if not 0 < (factor := float(text)) < float('inf'):
+        raise argparse.ArgumentTypeError(f'must be positive (got {factor})')
+    return factor
 
 
 class Results:
@@ -100,7 +115,7 @@ def provenance() -> dict[str, Any]:
     return {
         'command': shlex.join(['python', script, *sys.argv[1:]]),
         'commit': git('rev-parse', '--short', 'HEAD')
-        + ('+' if git('status', '--porcelain', 'bcm_pyg') else ''),
+        + ('+' if git('status', '--porcelain', *CODE) else ''),
         'cores': os.cpu_count(),
         'threads': torch.get_num_threads(),
         'cpu': _cpu(),
@@ -179,7 +194,9 @@ def trained_map(
         'train_seconds': round(model.record['seconds'], 1),
         'steps': history.steps,
         'rows_per_second': round(history.rows_per_second),
-        'trained_commit': PROVENANCE['commit'],  # a row may be of a later one
+        # A row may be of a later command and commit.
+        'trained_by': PROVENANCE['command'],
+        'trained_commit': PROVENANCE['commit'],
         'curve': [
             [round(seconds, 1), round(gap, 3)]
             for seconds, gap in zip(history.seconds, history.gap, strict=True)

@@ -112,10 +112,11 @@ class Job(NamedTuple):
 
 def run_jobs(results: Results, jobs: list[Job]) -> None:
     """Runs what is not there yet, nor in another table, one row at a time."""
+    name = results.path.stem
     others = [
-        Results(name, results.path.parent)
-        for name in SHARING
-        if name != results.path.stem
+        Results(other, results.path.parent)
+        for other in SHARING
+        if name in SHARING and name != other
     ]
     missing: list[Job] = []
     for job in jobs:

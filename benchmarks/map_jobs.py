@@ -48,6 +48,7 @@ def map_job(
             'ended_by': 'time' if config['steps'] is None else 'steps',
             'train_seconds': training['train_seconds'],
             'train_steps': training['steps'],
+            'trained_by': training.get('trained_by'),
             'trained_commit': training.get('trained_commit'),
             'parameters': model.num_parameters(),
             'megabytes': model.storage_bytes() / 1e6,

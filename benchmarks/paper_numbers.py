@@ -85,6 +85,15 @@ SCALING = {
     ('eigen', 60): Reported(1.00, gap=50.0),
 }
 
+#: The sides of Figure 3, at all of which every query succeeds, by its text.
+SCALING_SIDES = (20, 30, 40, 60)
+#: What the text says of Gaps at the sizes without a number: at most (BCM, up to
+#: N = 1600) and at least (EigenAgent) so much.
+BCM_GAP_BELOW, EIGEN_GAP_ABOVE = 5.9, 38.0
+
+#: Figure 1, one query: cost above that of Dijkstra in percent.
+PATHS = {'bcm': 0.0, 'eigen': 32.0}
+
 #: Table 3: parameters and Gap at N = 1600, seed 42.
 ENCODER_PARAMETERS = {
     'one_hot': '541K',

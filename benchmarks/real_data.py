@@ -103,7 +103,7 @@ def sampling(name: str) -> dict[str, Any]:
     path = DATA / GRAPHS[name][0]
     if _workload(path).exists():
         return TRIPS
-    return SCENARIOS if path.suffix == '.map' else {}
+    return SCENARIOS if _scenario_files(path) else {}
 
 
 def _workload(path: Path) -> Path:
@@ -117,8 +117,16 @@ def _stored(path: Path, pairs: int) -> Queries:
     return Queries(*(torch.from_numpy(file[name][:pairs]) for name in names))
 
 
+def _scenario_files(path: Path) -> list[Path]:
+    """Those of a map: ``room.map.scen``, ``room-random-1.scen``."""
+    return [
+        *path.parent.glob(f'{path.name}.scen'),
+        *sorted(path.parent.glob(f'{path.stem}-random-*.scen')),
+    ]
+
+
 def _scenarios(path: Path, data: Data, pairs: int) -> Queries:
-    found = sorted(path.parent.glob(f'{path.stem}*.scen'))
+    found = _scenario_files(path)
     if not found:
         return _sampled(data, min(pairs, 200))
     queries = Queries(*read_scenarios(found[0], data))

@@ -117,7 +117,12 @@ def draw_plane(ax: Axes, rows: list[Row], side: int, paper: bool) -> None:
 
 
 #: Names that would lie on each other.
-_OFFSETS = {'eigen_rbf': (6, 5), 'eigen_inverse': (6, -11)}
+_OFFSETS = {
+    'eigen_rbf': (6, 5),
+    'eigen_inverse': (6, -11),
+    'bcm_sweeps': (6, 2),
+    'bcm_exact': (6, -9),
+}
 _SMALL: dict[str, Any] = {'textcoords': 'offset points', 'fontsize': 7}
 
 

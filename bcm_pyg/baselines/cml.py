@@ -6,6 +6,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from tqdm import tqdm
 
+from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.planning import Plan
 from bcm_pyg.planning.connected import plan_connected
@@ -25,6 +26,8 @@ from ._costs import inverse_costs
 RATES = (0.1, 0.01, 0.01)
 #: Bytes of utilities and memories held at a time.
 MAX_BYTES = 2**28
+#: Bytes of the largest states, actions and inverse models.
+MAX_TABLE_BYTES = 2**32
 
 
 class CML:
@@ -115,6 +118,12 @@ class CML:
 
         rng = np.random.default_rng(seed)
         num_nodes, num_actions = self.adjacency.num_nodes, self._tail.size
+        if (size := 4 * dim * (num_nodes + 2 * num_actions)) > MAX_TABLE_BYTES:
+            raise BCMError(
+                f'CML of dimension {dim} on {num_nodes} nodes and '
+                f'{num_actions} edges needs {size} bytes, more than '
+                f'{MAX_TABLE_BYTES}: pass a smaller dim'
+            )
         self.Q = _normal(rng, num_nodes, dim)
         self.V = _normal(rng, num_actions, dim) * np.float32(0.1)
         self.W = _normal(rng, num_actions, dim) * np.float32(0.1)

@@ -46,7 +46,8 @@ class EigenAgent:
         {\lambda_k + \epsilon} , \qquad L u_k = \lambda_k u_k ,
 
     moving to the neighbour of largest :math:`\Phi`, the lowest index among
-    equals, without memory. On an undirected graph with all modes, neighbours
+    equals, without memory. (Which are equal is a matter of rounding: a tie may
+    fall otherwise with another number of threads or another batch.) On an undirected graph with all modes, neighbours
     average above :math:`\Phi(i)` wherever :math:`i \neq g`, so that no node but
     the goal is a trap.
 

@@ -197,6 +197,12 @@ def test_without_positive_costs(diamond):
     assert plain(starts, goals).nodes.equal(weighted(starts, goals).nodes)
 
 
+def test_too_large_a_map_is_refused_before_it_is_made(grid, monkeypatch):
+    monkeypatch.setattr('bcm_pyg.baselines.cml.MAX_TABLE_BYTES', 10_000)
+    with pytest.raises(BCMError, match='bytes, more than 10000: pass a sm'):
+        CML(grid, dim=100)
+
+
 def test_queries_in_chunks(grid, monkeypatch):
     cml = CML(grid, **SMALL)
     starts, goals = sample_queries(grid, 40)

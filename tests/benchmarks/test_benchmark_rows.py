@@ -82,6 +82,9 @@ def test_a_row_of_another_table_is_taken_over_as_it_is(tmp_path):
     one, two = Results('table2_layouts', tmp_path).rows
     assert one['commit'] == 'abc' and 'gap' not in one
     assert two['commit'] == common.PROVENANCE['commit'] and two['gap'] == 7
+    figure = Results('figure2_overview', tmp_path)  # it shares none
+    run_jobs(figure, [Job({'number': 1}, lambda: {'gap': 7.0})])
+    assert [row['gap'] for row in figure.rows] == [7]
 
 
 def test_two_processes_may_add_to_one_file(tmp_path):

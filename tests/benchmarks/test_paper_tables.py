@@ -111,7 +111,10 @@ def test_other_training_times_are_marked():
     assert of_the_time([]) == of_the_time([row()]) == of_the_time([full]) == ''
     assert of_the_time([half]) == ' (50 % time)'
     assert of_the_time([double]) == ' (200 % time)'
-    assert of_the_time([full, half, half]) == ' (50 and 100 % time)'
+    assert of_the_time([full, half, half]) == ' (50 % time and 100 % time)'
+    counted = {**half, 'ended_by': 'steps'}
+    assert of_the_time([counted]) == ' (50 % steps)'
+    assert of_the_time([{**full, 'ended_by': 'steps'}]) == ''
     uniform = row(costs='uniform', budget_seconds=300.0)
     assert of_the_time([uniform]) == ''
 
@@ -188,6 +191,45 @@ def test_the_map_that_varies_least_says_how_much_maps_vary():
     found = list(compare('T', 'x', groups, Reported(gap=20.0), 100))
     assert [one.method for one in found] == ['bcm_paper', 'bcm_sweeps']
     assert [one.deviation for one in found] == pytest.approx([0.4, 0.4])
+
+
+def test_draws_of_costs_vary_too():
+    rows = [row(gap=10.0, gap_sd=30.0, seed=n) for n in (1, 2)]
+    rows[1]['gap'] = 12.0  # a spread of sqrt(2)
+    cell = Reported(gap=15.0)
+    (gap,) = compare('T', 'x', {'apf': rows}, cell, 100)
+    assert gap.deviation == pytest.approx((3**2 + 2) ** 0.5)
+
+
+def test_a_share_of_the_training_is_told():
+    short = row(gap=9.0, gap_sd=1.0, budget_seconds=150.0, ended_by='steps')
+    (gap,) = compare('T', 'x', {'bcm_exact': [short]}, Reported(gap=5.0), 100)
+    assert str(gap).startswith('Gap 9.0 (25 % steps) instead of 5.0 ± 0.1')
+
+
+def test_bounds_are_left_on_one_side(places):
+    for name, gap, off in (
+        ('bcm_exact', 6.5, 'Gap 6.5 instead of below 5.9 (N = 400)'),
+        ('bcm_exact', 1.0, None),
+        ('eigen', 36.0, 'Gap 36.0 instead of above 38.0 (N = 400)'),
+        ('eigen', 60.0, None),
+    ):
+        fields = {'method': name, 'side': 20, 'gap': gap, 'gap_sd': 5.0}
+        (places / 'results' / 'figure3_scaling.json').unlink(missing_ok=True)
+        add('figure3_scaling', row(**fields))
+        text = disagreements()
+        assert text.startswith(f'{0 if off is None else 1} of 2 numbers')
+        assert off is None or f'Figure 3: {off}' in text
+
+
+def test_one_query_may_lie_as_far_off_as_any(places):
+    route = {'method': 'eigen', 'seed': 42, 'excess_percent': 57.0}
+    add('figure1_paths', row(**route))
+    add('table1_quality', row(method='eigen', gap=47.2, gap_sd=30.0))
+    assert 'Figure 1' not in disagreements()
+    add('figure1_paths', row(**{**route, 'method': 'bcm_paper'}))
+    text = disagreements()
+    assert 'Figure 1: Gap 57.00 instead of 0.00 ± 0.00 by sampling' in text
 
 
 def test_rounding_is_no_disagreement():
