@@ -177,7 +177,7 @@ def run_graph(name: str, args: Any, results: Results) -> None:
     for label, row in methods.items():
         print(
             f'{name:18} {label:16} SR {row["success_rate"]:.3f} Gap '
-            f'{row["gap"] or 0:7.2f} %, touches '
+            f'{math.nan if row["gap"] is None else row["gap"]:7.2f} %, touches '
             f'{row["expansions"] / settled:.3f}'
         )
 

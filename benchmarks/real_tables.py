@@ -90,4 +90,57 @@ def _milliseconds(method: dict[str, Any]) -> str:
     return f'{1e3 * method["seconds_per_query"]:.2f}'
 
 
-REAL_TABLES = {'real_graphs': real_graphs, 'real_peers': real_peers}
+def heavy_tails() -> str:
+    """What one change at a time does on the roads of Andorra."""
+    rows = [
+        [
+            row['change'],
+            f'{row["nodes"]:,}',
+            row['steps'],
+            f'{row["mre"]:.1f}',
+            _walk(row['methods']['VisitedGreedy']),
+            _gap(row['methods']['BestFirst']),
+            row['seed'],
+        ]
+        for row in Results('heavy_tails').rows
+    ]
+    head = ['change', 'nodes trained on', 'steps', 'MRE %']
+    head += ['VisitedGreedy: SR, Gap %', 'BestFirst: Gap %', 'seed']
+    return markdown(head, rows) if rows else NOT_RUN
+
+
+def encoders_real() -> str:
+    """Error of distances and routes of each encoder, and its size.
+
+    Of several runs the one with most steps.
+    """
+    runs = sorted(Results('encoders_real').rows, key=lambda row: row['steps'])
+    names = ('graph', 'targets', 'encoder', 'seed')
+    best = {tuple(row[name] for name in names): row for row in runs}
+    rows = [
+        [
+            row['graph'],
+            row['encoder'],
+            f'{row["parameters"]:,}',
+            f'{row["megabytes"]:.2f}',
+            row['steps'],
+            f'{row["train_seconds"]:.0f}',
+            f'{row["mre"]:.2f}',
+            f'{row["success_rate"]:.3f}',
+            _gap(row),
+            f'{row["success_rate"] / row["megabytes"]:.2f}',
+            row['seed'],
+        ]
+        for row in best.values()
+    ]
+    head = ['graph', 'encoder', 'parameters', 'MB', 'steps', 'seconds']
+    head += ['MRE %', 'SR', 'Gap %', 'SR per MB', 'seed']
+    return markdown(head, rows) if rows else NOT_RUN
+
+
+REAL_TABLES = {
+    'real_graphs': real_graphs,
+    'real_peers': real_peers,
+    'heavy_tails': heavy_tails,
+    'encoders_real': encoders_real,
+}

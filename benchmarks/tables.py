@@ -211,28 +211,6 @@ def training_update() -> str:
     return markdown(head, rows)
 
 
-def encoders_real() -> str:
-    """Error of distances and routes of each encoder, and its size."""
-    rows = [
-        [
-            row['graph'],
-            LABELS[row['targets']],
-            row['encoder'],
-            f'{row["parameters"]:,}',
-            f'{row["megabytes"]:.2f}',
-            row['steps'],
-            f'{row["mre"]:.2f}',
-            f'{row["success_rate"]:.3f}',
-            '-' if row['gap'] is None else f'{row["gap"]:.1f}',
-            row['seed'],
-        ]
-        for row in Results('encoders_real').rows
-    ]
-    head = ['graph', 'targets', 'encoder', 'parameters', 'MB', 'steps']
-    head += ['MRE %', 'SR', 'Gap %', 'seed']
-    return markdown(head, rows) if rows else NOT_RUN
-
-
 TABLES: dict[str, Callable[[], str]] = {
     'training_summary': training_summary,
     'training_table': training_table,
@@ -240,7 +218,6 @@ TABLES: dict[str, Callable[[], str]] = {
     'training_profile': training_profile,
     'training_compile': training_compile,
     'training_update': training_update,
-    'encoders_real': encoders_real,
     'compact': compact_table,
     **PAPER_TABLES,
     **PLANNING_TABLES,

@@ -18,6 +18,7 @@ from torch_geometric import seed_everything
 
 from bcm_pyg import BCM, FitConfig, Planner, Report, evaluate, fit
 from bcm_pyg.baselines import Dijkstra
+from bcm_pyg.datasets import sample_queries
 from bcm_pyg.graph import read_movingai, read_scenarios
 from bcm_pyg.planning import BestFirst
 from bcm_pyg.plotting import plot_route
@@ -43,12 +44,19 @@ if not args.map.exists():
         'grid/den312d.map in $BCM_PYG_DATA)'
     )
 stem = args.map.name.partition('.')[0]
-beside = sorted(args.map.parent.glob(f'{stem}*scen*'))
-if args.scen is None and not beside:
-    sys.exit(f'no scenarios beside {args.map}: pass --scen')
+beside = [
+    path
+    for ending in ('.*scen*', '-random-*scen*', '-even-*scen*')
+    for path in sorted(args.map.parent.glob(stem + ending))
+]
 
 data = read_movingai(args.map)
-starts, goals, optimal = read_scenarios(args.scen or beside[0], data)
+if args.scen or beside:
+    starts, goals, optimal = read_scenarios(args.scen or beside[0], data)
+else:
+    print(f'no scenarios beside {args.map}: queries are drawn at random')
+    starts, goals = sample_queries(data, args.queries, seed=args.seed)
+    optimal = Dijkstra(data)(starts, goals).cost
 # Scenarios come sorted by length: take some from everywhere.
 some = np.linspace(0, len(starts) - 1, min(args.queries, len(starts)))
 some = some.round().astype(int)

@@ -90,8 +90,9 @@ for name, planner in planners.items():
 plans = {name: plan(starts, goals) for name, plan in planners.items()}
 routes = source_routes(plans['BCM'], data)
 longest = int((plans['Dijkstra'].cost * plans['BCM'].success).argmax())
-print(f'from {routes[longest][:1]} to {routes[longest][-1:]}, in OSM ids:')
-print(' '.join(str(node) for node in routes[longest][:8]), '...')
+route = [str(node) for node in routes[longest]]
+print(f'from {route[0]} to {route[-1]}, in OSM ids:')
+print(' '.join(route[:8]), '...')
 
 args.out.mkdir(parents=True, exist_ok=True)
 to_geojson(plans['BCM'], data, args.out / 'routes.geojson')

@@ -47,9 +47,9 @@ class EigenAgent:
 
     moving to the neighbour of largest :math:`\Phi`, the lowest index among
     equals, without memory. (Which are equal is a matter of rounding: a tie may
-    fall otherwise with another number of threads or another batch.) On an undirected graph with all modes, neighbours
-    average above :math:`\Phi(i)` wherever :math:`i \neq g`, so that no node but
-    the goal is a trap.
+    fall otherwise with another number of threads or another batch.) On an
+    undirected graph with all modes, neighbours average above :math:`\Phi(i)`
+    wherever :math:`i \neq g`, so that no node but the goal is a trap.
 
     The paper describes "a spectral potential that does not use edge costs",
     built "analytically from the binary graph Laplacian", and counts

@@ -105,12 +105,21 @@ def planar(nodes: Nodes) -> np.ndarray | None:
     """The coordinates in the plane or in space that nodes have, [N, A]."""
     names = attribute_names(nodes.attributes)
     found: dict[str, np.ndarray] = {}
+    errors: list[BCMError] = []
     for name in (n for wanted in VECTOR_NAMES for n in names.get(wanted, [])):
-        found[repr(name)] = vector_at(nodes, name)
+        try:
+            found[repr(name)] = vector_at(nodes, name)
+        except BCMError as error:  # it may be about something else
+            errors.append(error)
     for wanted in AXIS_NAMES:
         for axes in spellings(names, wanted):
             axes = (*axes, *_height(nodes, names, wanted))
-            found[str(axes)] = axes_at(nodes, axes)
+            try:
+                found[str(axes)] = axes_at(nodes, axes)
+            except BCMError as error:
+                errors.append(error)
+    if not found and errors:
+        raise BCMError(f'{errors[0]}. Name other coordinates with pos=...')
     if not found:
         return None
     first, *others = found.values()

@@ -91,8 +91,10 @@ def edge_index(data: Data, num_nodes: int, device: torch.device) -> Tensor:
     if index.is_floating_point() or index.dtype == torch.bool:
         raise BCMError(f'edge_index must be of type long (got {index.dtype})')
     if index.dim() != 2 or index.size(0) != 2:
+        turned = index.dim() == 2 and index.size(1) == 2
         raise BCMError(
             f'edge_index must have shape [2, E] (got {tuple(index.shape)})'
+            + (': transpose it' if turned else '')
         )
     index = index.long()
     bad = ((index < 0) | (index >= num_nodes)).any(dim=0)

@@ -41,7 +41,7 @@ def largest_component(data: Data) -> Data:
     for key in data.keys():
         if key != 'num_nodes':
             ids = kept.get(_owner(raw, data, key))
-            out[key] = data[key] if ids is None else _part(data, key, ids)
+            out[key] = data[key] if ids is None else entries(data, key, ids)
     place = torch.full_like(strong, -1)
     place[nodes] = torch.arange(nodes.numel(), device=nodes.device)
     out.edge_index = place[out.edge_index]
@@ -61,6 +61,8 @@ def _owner(raw: Data, data: Data, key: str) -> str:
         return 'edge'
     if key in ('pos', 'coord'):
         return 'node'
+    if key == 'pos_origin':
+        return 'graph'
     num_nodes, num_edges = int(data.num_nodes), raw.edge_index.size(1)
     size = _num_entries(raw, key)
     if size == num_edges and (num_nodes != num_edges or 'edge' in key):
@@ -79,7 +81,7 @@ def _num_entries(data: Data, key: str) -> int:
     return value.shape[dim] if isinstance(dim, int) else -1
 
 
-def _part(data: Data, key: str, ids: Tensor) -> object:
+def entries(data: Data, key: str, ids: Tensor) -> object:
     """Some entries of an attribute."""
     value = data[key]
     if isinstance(value, list):

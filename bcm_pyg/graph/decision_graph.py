@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import Adjacency
 
+from .components import entries
 from .planning_graph import planning_graph
 
 
@@ -28,7 +29,8 @@ class DecisionGraph:
     between them are those of the full graph.
 
     Attributes:
-        data: The decision graph, a canonical planning graph.
+        data: The decision graph, a canonical planning graph. Its
+            :obj:`node_id` is that of the full graph, or its nodes.
         full: The full graph, a canonical planning graph.
         node: :obj:`[n]` the full node of each decision node.
         place: :obj:`[N]` the decision node of each full node, -1 if forced.
@@ -107,8 +109,13 @@ def decision_graph(data: Data) -> DecisionGraph:
         edge_slot=torch.from_numpy(slot),
         full_node=torch.from_numpy(node),
     )
-    if data.get('coord') is not None:  # codes that were given stay
-        reduced.coord = full.coord[torch.from_numpy(node)]
+    kept = torch.from_numpy(node)
+    reduced.node_id = kept  # unless they have names
+    for key in ('coord', 'lonlat', 'node_id'):
+        if full.get(key) is not None:
+            reduced[key] = entries(full, key, kept)
+    if full.get('pos_origin') is not None:
+        reduced.pos_origin = full.pos_origin
     reduced = planning_graph(reduced)
     via, slot = reduced.edge_via.numpy(), reduced.edge_slot.numpy()
     del reduced.edge_via, reduced.edge_slot

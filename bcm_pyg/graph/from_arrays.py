@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
-from .node_ids import as_node_id
+from .node_ids import as_node_id, check_distinct
 from .planning_graph import planning_graph
 
 #: What users hand in for an array.
@@ -59,19 +59,8 @@ def from_arrays(
                 f'node_id has {len(raw.node_id)} entries for {len(raw.pos)} '
                 'nodes'
             )
-    return with_origin(raw)
-
-
-def with_origin(raw: Data, cost: str | None = None) -> Data:
-    """The canonical graph, and where its coordinates begin in the source."""
-    out = planning_graph(raw, cost=cost)
-    if raw.pos.dtype != torch.float32:  # these are centred
-        exact = raw.pos.double()
-        # One row, so that nothing takes it for a node or an edge attribute.
-        out.pos_origin = torch.stack([exact.amin(0), exact.amax(0)]).mean(
-            0, keepdim=True
-        )
-    return out
+        check_distinct(raw.node_id)
+    return planning_graph(raw)
 
 
 def _tensor(name: str, value: Array) -> Tensor:

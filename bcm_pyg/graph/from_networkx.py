@@ -11,9 +11,9 @@ from bcm_pyg.errors import BCMError
 
 from . import _networkx as source
 from ._attributes import as_numbers, vector_column
-from .from_arrays import with_origin
 from .node_ids import as_node_id
-from .projection import local_metres, warn_of_degrees
+from .planning_graph import planning_graph
+from .projection import are_degrees, local_metres, warn_of_degrees
 
 #: An attribute, or a function of tail, head and the edge's attributes.
 Cost: TypeAlias = str | Callable[[Any, Any, Any], float]
@@ -53,7 +53,9 @@ def from_networkx(
         project (bool, optional): If set to :obj:`True`, coordinates are taken
             for longitudes and latitudes, in this order unless :obj:`pos` names
             them the other way round (lon and lat if nodes have them), and
-            become metres east and north of the middle. (default: :obj:`False`)
+            become metres east and north of the middle. Otherwise degrees, known
+            by their names or the graph's :obj:`crs`, are taken with a warning.
+            (default: :obj:`False`)
 
     Returns:
         The canonical graph, with :obj:`node_id`, with :obj:`lonlat` where
@@ -61,7 +63,8 @@ def from_networkx(
         for the source's coordinates (or the metres).
     """
     nodes, edges = source.nodes_and_edges(graph)
-    position, lonlat = _places(nodes, pos, project)
+    crs = graph.graph.get('crs')
+    position, lonlat = _places(nodes, pos, project, crs)
     return build(nodes, edges, cost, position, lonlat)
 
 
@@ -89,7 +92,7 @@ def build(
         cost = source.cost_name(edges)
     if isinstance(cost, str):
         if cost == 'length' and not any(cost in e for e in edges.attributes):
-            return with_origin(raw, cost)
+            return planning_graph(raw, cost)
         values = [item.get(cost) for item in edges.attributes]
         name = cost
     elif callable(cost):
@@ -110,26 +113,28 @@ def build(
             f'{values[bad]!r})'
         )
     raw.edge_cost = torch.from_numpy(numbers)
-    return with_origin(raw)
+    return planning_graph(raw)
 
 
 def _places(
-    nodes: source.Nodes, pos: Position | None, project: bool
+    nodes: source.Nodes, pos: Position | None, project: bool, crs: Any
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Coordinates to plan with; longitudes and latitudes where known."""
     lonlat = None
     if pos is not None:
         chosen = _position(nodes, pos)
         names = _axis_names(pos)
-        are_degrees = project or _name_degrees(names)
+        in_degrees = project or _name_degrees(names)
         if names[::-1] in (*source.DEGREE_NAMES, ('x', 'y')):
             lonlat = np.ascontiguousarray(chosen[:, ::-1])
     elif project and (known := source.degrees(nodes)) is not None:
-        chosen, are_degrees = known, True
+        chosen, in_degrees = known, True
     elif (flat := source.planar(nodes)) is not None:
-        chosen, are_degrees = flat, project
+        chosen = flat
+        said = crs is not None and flat.shape[1] == 2  # OSMnx says it
+        in_degrees = project or (said and are_degrees(crs, flat))
     elif (known := source.degrees(nodes)) is not None:
-        chosen, are_degrees = known, True
+        chosen, in_degrees = known, True
     else:
         source.degrees(nodes, partly=True)  # says which node has none
         raise BCMError(
@@ -138,7 +143,7 @@ def _places(
             'dictionary: pos={node: node for node in graph} if nodes are '
             'called by their places'
         )
-    if not are_degrees:
+    if not in_degrees:
         return chosen, source.known_degrees(nodes)
     if lonlat is None:
         lonlat = chosen

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import re
 from os import PathLike
 from typing import Any
 
-import numpy as np
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
@@ -12,7 +10,7 @@ from bcm_pyg.errors import BCMError
 from . import _networkx as source
 from ._graphml import read_graphml
 from .from_networkx import Cost, build
-from .projection import local_metres, warn_of_degrees
+from .projection import are_degrees, local_metres, warn_of_degrees
 
 
 def from_osmnx(
@@ -60,37 +58,6 @@ def from_osmnx(
         if len(set(numbers)) == len(numbers):  # '7' and '07' are two nodes
             labels = list(numbers)
     return build(nodes, edges, cost, xy, lonlat, labels)
-
-
-def are_degrees(crs: Any, xy: np.ndarray) -> bool:
-    """Whether coordinates are longitude and latitude.
-
-    Args:
-        crs (Any): The coordinate reference system as OSMnx keeps it: a name, a
-            definition as text, a pyproj object; or nothing.
-        xy (numpy.ndarray): The coordinates. They decide where the system does
-            not tell, as codes of EPSG, whose numbers mean nothing; and what
-            lies outside the range of degrees is none.
-    """
-    is_geographic = getattr(crs, 'is_geographic', None)
-    if not isinstance(is_geographic, bool):
-        is_geographic = _is_geographic(str(crs).lower())
-    if is_geographic is None:
-        return bool((np.abs(xy) <= (180, 90)).all())
-    return is_geographic and bool((np.abs(xy) <= (360, 90)).all())
-
-
-def _is_geographic(text: str) -> bool | None:
-    """What the text of a coordinate reference system says, if it does."""
-    # A projected system names its base in degrees too.
-    if re.search('projc|projectedcrs|boundcrs|engcrs|local_cs', text):
-        return False
-    named = re.search(r'\bproj[\'"]?\s*[=:]\s*[\'"]?(\w+)', text)
-    if named is not None:
-        return named[1] in ('longlat', 'latlong', 'lonlat', 'latlon')
-    if re.search('geogc|geographiccrs|crs84|4326', text):
-        return True
-    return None
 
 
 def _check_cost(edges: source.Edges, cost: str) -> None:

@@ -78,7 +78,12 @@ def _places(data: Data) -> np.ndarray:
         raise BCMError(
             'GeoJSON needs data.lonlat [N, 2], or data.pos of at least two axes'
         )
-    return source_positions(data)[:, :3].round(3)
+    places = source_positions(data)[:, :3]
+    # Seven digits of the span: float32 does not hold more.
+    span = float(np.ptp(places, axis=0).max(initial=0))
+    if not 0 < span < math.inf:
+        return places
+    return places.round(min(max(7 - math.floor(math.log10(span)), 0), 15))
 
 
 def _check_drawn(plan: Routes, places: np.ndarray) -> None:
@@ -103,4 +108,8 @@ def _geometry(places: list[list[float]]) -> dict[str, Any] | None:
 
 def _plain(name: object) -> object:
     """An id as JSON has it: numbers and strings as they are."""
-    return name if isinstance(name, (int, str)) else str(name)
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, float) and not math.isfinite(name):
+        return str(name)
+    return name if isinstance(name, (int, float, str)) else str(name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 from os import PathLike
 
 import numpy as np
@@ -33,7 +34,7 @@ def read_movingai(
     :math:`(x, y, z)` in a :obj:`.3dmap`. Steps are those of
     :func:`~bcm_pyg.graph.from_occupancy`: to all neighbours, no cutting of
     corners, as the published lengths want it. Some maps fall into several
-    components.
+    components. :obj:`map_name` is the name of the file without its ending.
 
     Args:
         path (str or os.PathLike): The map, gzipped or not.
@@ -44,24 +45,35 @@ def read_movingai(
     content = read_file(path, MAX_BYTES).removeprefix(codecs.BOM_UTF8)
     try:
         if content.startswith(b'voxel'):
-            return from_occupancy(
-                _voxels(content, max_edges), max_edges=max_edges
-            )
+            voxels = _voxels(content, max_edges)
+            return _named(from_occupancy(voxels, max_edges=max_edges), path)
         data = from_occupancy(_cells(content), max_edges=max_edges)
     except BCMError as error:
         raise BCMError(f'{path}: {error}') from None
     for name in ('pos', 'coord', 'grid_size'):  # rows and columns to x and y
         data[name] = data[name].flip(1)
+    return _named(data, path)
+
+
+def _named(data: Data, path: str | PathLike[str]) -> Data:
+    """With the name by which scenarios call the map."""
+    data.map_name = map_name(str(path))
     return data
+
+
+def map_name(path: str) -> str:
+    """The name of a map without folders and endings, in small letters."""
+    name = re.split(r'[\\/]', path)[-1].strip().lower()
+    return re.sub(r'(\.gz|\.map|\.3dmap)+$', '', name)
 
 
 def _cells(content: bytes) -> np.ndarray:
     """Which cells of a .map are blocked, [H, W]."""
-    head, found, body = content.partition(b'\nmap')
+    head, *bodies = re.split(rb'\nmap[ \t\r]*(?=\n|$)', content, maxsplit=1)
     fields = dict(
         line.split() for line in head.splitlines() if len(line.split()) == 2
     )
-    if not found or fields.get(b'type') != b'octile':
+    if not bodies or fields.get(b'type') != b'octile':
         raise BCMError(
             'this is no MovingAI map: it must begin with "type octile", '
             '"height", "width" and "map" (or with "voxel")'
@@ -70,7 +82,7 @@ def _cells(content: bytes) -> np.ndarray:
         _number(name.decode(), fields.get(name))
         for name in (b'height', b'width')
     )
-    rows = [line.rstrip() for line in body.rstrip().splitlines()[1:]]
+    rows = [line.rstrip() for line in bodies[0].rstrip().splitlines()[1:]]
     if len(rows) != height:
         raise BCMError(f'height is {height}, but the map has {len(rows)} rows')
     for row, line in enumerate(rows):

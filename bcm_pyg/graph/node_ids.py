@@ -37,12 +37,8 @@ def find_nodes(data: Data, ids: Iterable[Hashable]) -> Tensor:
     if isinstance(ids, (Tensor, np.ndarray)):
         ids = _rows(ids)
     names = _names(data)
-    try:
-        node = {name: place for place, name in enumerate(names)}
-    except TypeError as error:
-        raise BCMError(f'data.node_id must hold names: {error}') from None
-    if len(node) < len(names):
-        raise BCMError('data.node_id has the same id for several nodes')
+    check_distinct(names)
+    node = {name: place for place, name in enumerate(names)}
     out = []
     for place, name in enumerate(ids):
         try:
@@ -94,6 +90,24 @@ def as_node_id(labels: Sequence[Any] | np.ndarray | Tensor) -> Any:
     if all(_is_int64(label) for label in labels):
         return torch.tensor([int(label) for label in labels], dtype=torch.long)
     return np.fromiter(labels, dtype=object, count=len(labels))
+
+
+def check_distinct(names: Sequence[Any] | np.ndarray | Tensor) -> None:
+    """Refuses names by which nodes could not be told apart."""
+    if isinstance(names, (Tensor, np.ndarray)):
+        names = _rows(names)
+    seen: set[Any] = set()
+    for place, name in enumerate(names):
+        try:
+            again = name in seen
+            seen.add(name)
+        except TypeError as error:
+            raise BCMError(f'node_id must hold names: {error}') from None
+        if again:
+            raise BCMError(
+                f'node_id has the same id for several nodes ({name!r} is that '
+                f'of node {place} too)'
+            )
 
 
 def _is_int64(label: object) -> bool:

@@ -11,12 +11,15 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 
 from .from_arrays import from_arrays, graph_sizes, num_entries
+from .planning_graph import COST_NAMES
 
 #: Bytes that the arrays of a file may have in memory, all together.
 MAX_BYTES = 2**32
+#: What is about nodes, whatever its length: a wrong one is an error.
+OF_NODES = ('node_id', 'lonlat', 'coord')
 
 
-def read_npz(path: str | PathLike[str], cost: str = 'edge_cost') -> Data:
+def read_npz(path: str | PathLike[str], cost: str | None = None) -> Data:
     """A planning graph from a file of numpy arrays.
 
     The file holds :obj:`pos` :obj:`[N, A]`, :obj:`edge_index` :obj:`[2, E]` and
@@ -29,14 +32,22 @@ def read_npz(path: str | PathLike[str], cost: str = 'edge_cost') -> Data:
     Args:
         path (str or os.PathLike): The file.
         cost (str, optional): The array to take costs from. (default:
-            :obj:`"edge_cost"`)
+            :obj:`edge_cost`, else :obj:`edge_weight`, else :obj:`edge_attr`)
     """
-    if not isinstance(cost, str):
+    if not isinstance(cost, str | None):
         raise BCMError(f'cost must be the name of an array (got {cost!r})')
     arrays = _read(path)
-    for name in ('pos', 'edge_index', cost):
+    for name in ('pos', 'edge_index'):
         if name not in arrays:
             raise BCMError(f'{path} has no {name!r}: it has {sorted(arrays)}')
+    if cost is None:
+        cost = next((name for name in COST_NAMES if name in arrays), '')
+    if cost not in arrays:
+        wanted = repr(cost) if cost else f'costs, none of {COST_NAMES}'
+        raise BCMError(
+            f'{path} has no {wanted}: it has {sorted(arrays)}; name one of '
+            "them with cost='...'"
+        )
     edge_cost = arrays[cost]
     pos, edge_index = arrays.pop('pos'), arrays.pop('edge_index')
     arrays.pop('edge_cost', None)  # those asked for go by this name
@@ -45,7 +56,7 @@ def read_npz(path: str | PathLike[str], cost: str = 'edge_cost') -> Data:
     for name, value in arrays.items():
         if value.ndim == 0 and value.dtype.kind in 'Ubiuf':
             extras[name] = value.item()
-        elif num_entries(name, value) in sizes:
+        elif name in OF_NODES or num_entries(name, value) in sizes:
             extras[name] = value
     try:
         return from_arrays(pos, edge_index, edge_cost, **extras)
@@ -87,7 +98,11 @@ def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
     size = int(dtype.itemsize)
     for length in shape:
         size *= int(length)
-    if dtype.hasobject or size > entry.file_size:
+    if dtype.hasobject:
+        raise ValueError(
+            f'{entry.filename} is an array of objects, which could run code'
+        )
+    if size > entry.file_size:
         raise ValueError(
             f'{entry.filename} is said to be of shape {shape} and type {dtype}'
         )

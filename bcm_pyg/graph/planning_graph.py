@@ -30,8 +30,9 @@ def planning_graph(
     isolated nodes stay. Further node and edge attributes come along: as
     everywhere in PyG, what has one entry per edge belongs to the edges, and
     where there are as many nodes as edges only if its name has "edge" in it. A
-    float64 :obj:`pos` is centred before it becomes float32; a float32 one is
-    taken as it is. The function is idempotent and leaves :obj:`data` untouched.
+    float64 :obj:`pos` is centred before it becomes float32, and what to add to
+    get it back is then :obj:`pos_origin`, :obj:`[1, A]`; a float32 one is taken
+    as it is. The function is idempotent and leaves :obj:`data` untouched.
 
     Args:
         data (torch_geometric.data.Data): The graph. Edges are directed: an
@@ -70,7 +71,7 @@ def planning_graph(
     name, values = _find_cost(data, cost, position, edge_index)
     edge_cost = check.edge_cost(name, values, edge_index)
     coord = check.coord(data, num_nodes, position.device)
-    position = _as_float32(position)
+    position, origin = _as_float32(position)
     if coord is None:
         coord = _integer_codes(position)
 
@@ -80,7 +81,7 @@ def planning_graph(
     # PyG takes the number of edges from the first attribute that may tell it.
     out = Data(edge_index=edge_index[:, keep].contiguous(), num_nodes=num_nodes)
     reserved = {'num_nodes', 'num_edges', 'edge_index', 'edge_cost'}
-    reserved |= {'pos', 'coord'}
+    reserved |= {'pos', 'coord', 'pos_origin'}
     if cost is None:
         reserved.add(name)  # it lives on as edge_cost
     for key in data.keys():
@@ -88,6 +89,11 @@ def planning_graph(
             out[key] = _carried(data, key, num_nodes, edge_index.size(1), keep)
     out.edge_cost = edge_cost[keep]
     out.pos = position
+    # That of other coordinates than these means nothing.
+    before = data.get('pos_origin') if pos is None else None
+    origin = _whole_origin(before, origin, position.size(1))
+    if origin is not None:
+        out.pos_origin = origin
     if coord is not None:
         out.coord = coord
     return out
@@ -213,9 +219,31 @@ def _integer_codes(position: Tensor) -> Tensor | None:
     return codes.long()
 
 
-def _as_float32(position: Tensor) -> Tensor:
+def _as_float32(position: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Coordinates, and where they begin if they were centred, [1, A].
+
+    One row, so that nothing takes it for an attribute of nodes or edges.
+    """
     if position.dtype == torch.float32:
-        return position
+        return position, None
     exact = position.double()
-    middle = (exact.min(0).values + exact.max(0).values) / 2
-    return (exact - middle).float()
+    low, high = exact.aminmax(dim=0, keepdim=True)
+    middle = (low + high) / 2
+    return (exact - middle).float(), middle
+
+
+def _whole_origin(
+    before: object, origin: Tensor | None, num_axes: int
+) -> Tensor | None:
+    """Where coordinates begin that may have been centred twice."""
+    if before is None:
+        return origin
+    if not isinstance(before, Tensor) or before.shape != (1, num_axes):
+        raise check.BCMError(
+            'pos_origin, what was taken off the coordinates, must have shape '
+            f'[1, {num_axes}] (got {getattr(before, "shape", before)!s:.80}): '
+            'remove it'
+        )
+    if origin is None:
+        return before
+    return before.to(origin.device) + origin

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import warnings
 from os import PathLike
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import read_file
 
-from .movingai import MAX_BYTES, number_table
+from .movingai import MAX_BYTES, map_name, number_table
 
 
 class Scenarios(NamedTuple):
@@ -37,17 +38,29 @@ def read_scenarios(path: str | PathLike[str], data: Data) -> Scenarios:
         path (str or os.PathLike): The :obj:`.scen` or :obj:`.3dscen` file,
             gzipped or not.
         data (torch_geometric.data.Data): Its map, from
-            :func:`~bcm_pyg.graph.read_movingai`.
+            :func:`~bcm_pyg.graph.read_movingai`. A map of another size is
+            refused; of one of another name a warning tells.
     """
     if data.get('coord') is None or data.get('grid_size') is None:
         raise BCMError('data is no map: pass what read_movingai gives')
     content = read_file(path, MAX_BYTES).removeprefix(codecs.BOM_UTF8)
     try:
         if data.coord.size(1) == 3:
-            return _scenarios(_read_3d(content), data)
-        return _scenarios(_read_2d(content, data), data)
+            out = _scenarios(_read_3d(content), data)
+            name = content.split(b'\n', 2)[1]
+        else:
+            out = _scenarios(_read_2d(content, data), data)
+            name = _second_column(content.split(b'\n', 2)[1])
     except BCMError as error:
         raise BCMError(f'{path}: {error}') from None
+    meant, own = map_name(name.decode(errors='replace')), data.get('map_name')
+    if own is not None and meant != own:
+        warnings.warn(
+            f'{path} is for the map {meant!r}, this one is {own!r}',
+            UserWarning,
+            stacklevel=2,
+        )
+    return out
 
 
 def _read_2d(content: bytes, data: Data) -> np.ndarray:
@@ -69,6 +82,12 @@ def _read_2d(content: bytes, data: Data) -> np.ndarray:
 def _read_3d(content: bytes) -> np.ndarray:
     """Start, goal and length."""
     return number_table(_body(content, 2), range(7))
+
+
+def _second_column(line: bytes) -> bytes:
+    """The name of the map, which may have spaces."""
+    words = line.split(b'\t') if b'\t' in line else line.split()
+    return words[1] if len(words) > 1 else b''
 
 
 def _body(content: bytes, skip: int) -> bytes:

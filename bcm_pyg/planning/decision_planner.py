@@ -171,7 +171,9 @@ class DecisionPlanner:
 def _check_graph(planner: object, core: Adjacency) -> None:
     """Refuses a planner that is known to plan on another graph."""
     own = getattr(planner, 'adjacency', None)
-    if isinstance(own, Adjacency) and not (
+    if not isinstance(own, Adjacency):
+        return
+    if not (
         own.num_nodes == core.num_nodes
         and torch.equal(own.src.cpu(), core.src)
         and torch.equal(own.dst.cpu(), core.dst)
@@ -180,6 +182,11 @@ def _check_graph(planner: object, core: Adjacency) -> None:
             f'the planner plans on another graph: it has {own.num_nodes} nodes '
             f'and {own.num_edges} edges, the decision graph {core.num_nodes} '
             f'and {core.num_edges}; build it for graph.data'
+        )
+    if not torch.equal(own.cost.cpu(), core.cost):
+        raise BCMError(
+            'the planner plans with other costs than those of the decision '
+            'graph: build it for graph.data'
         )
 
 

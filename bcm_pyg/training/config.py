@@ -110,6 +110,10 @@ class FitConfig:
         self._check_float('near')
         if self.near > 1:
             raise BCMError(f'near must be at most 1 (got {self.near})')
+        if self.near and self.targets == 'paper':
+            raise BCMError(
+                f'near is not for targets="paper" (got near={self.near})'
+            )
 
     def _check_targets(self) -> None:
         """Refuses settings that the targets would silently pass over."""

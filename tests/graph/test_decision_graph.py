@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import networkx as nx
+import numpy as np
 import pytest
 import torch
-from helpers import random_graphs, to_nx
+from helpers import assert_same_data, random_graphs, to_nx
 from hypothesis import given, settings
 from scipy.sparse import csr_array
 from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, planning_graph
+from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import weighted_grid
-from bcm_pyg.graph import decision_graph
+from bcm_pyg.graph import decision_graph, nearest_nodes, source_routes
 
 
 def both_ways(edges: list[tuple[int, int]], costs: list[float]) -> Data:
@@ -105,6 +107,33 @@ def test_edges_unpack_to_paths_of_their_cost(data: Data) -> None:
         ]
         cost = nx.path_weight(full, path, 'cost')
         assert cost == pytest.approx(float(graph.data.edge_cost[edge]))
+
+
+def test_names_and_places_of_the_source_stay() -> None:
+    raw = both_ways([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0), (3, 4)], [1.0] * 6)
+    raw.pos = 5e6 + 100 * raw.pos.double()
+    raw.lonlat = torch.rand(5, 2)
+    raw.node_id = np.array(list('abcde'), dtype=object)
+    graph = decision_graph(raw)
+    assert graph.node.tolist() == [0, 2]
+    assert graph.data.node_id.tolist() == ['a', 'c']
+    assert torch.equal(graph.data.lonlat, raw.lonlat[graph.node])
+    for place in graph.node.tolist():
+        del raw.lonlat
+        found = nearest_nodes(decision_graph(raw).data, raw.pos[place])
+        assert graph.node[found].tolist() == [place]
+        raw.lonlat = torch.rand(5, 2)
+    del raw.node_id
+    data = decision_graph(raw).data
+    assert source_routes(Dijkstra(data)(0, 1), data) == [[0, 2]]
+
+
+def test_codes_are_those_of_the_full_graph() -> None:
+    raw = both_ways([(0, 1), (1, 2), (2, 3), (3, 1), (3, 4), (4, 1)], [1.0] * 6)
+    raw.pos = torch.tensor([[0.0, 0], [1, 0], [2, 0], [2, 1], [3, 1]])
+    one, two = (decision_graph(data) for data in (raw, planning_graph(raw)))
+    assert_same_data(one.data, two.data)
+    assert torch.equal(one.data.coord, one.full.coord[one.node])
 
 
 def test_codes_that_were_given_stay() -> None:

@@ -46,10 +46,8 @@ def test_same_as_planning_graph(raw):
     data = from_arrays(
         raw.pos.numpy(), raw.edge_index.numpy(), raw.edge_attr.numpy()
     )
-    origin = data.pos_origin
-    del data.pos_origin
     assert_same_data(data, planning_graph(raw))
-    torch.testing.assert_close(data.pos.double() + origin, raw.pos)
+    torch.testing.assert_close(data.pos.double() + data.pos_origin, raw.pos)
 
 
 def test_everything_is_copied():
@@ -154,9 +152,25 @@ def test_another_cost(tmp_path):
     assert data.edge_cost.tolist() == [1.0, 5.0]
     assert data.edge_length.tolist() == [1.0, 5.0]
     path = save(tmp_path / 'b.npz', edge_cost=None, edge_weight=COST)
-    with pytest.raises(BCMError, match=r"no 'edge_cost'.*'edge_weight'"):
+    for cost in ('edge_weight', None):
+        assert read_npz(path, cost).edge_cost.tolist() == [3.0, 2.0]
+    with pytest.raises(BCMError, match=r"no 'time': it has .*cost='...'"):
+        read_npz(path, 'time')
+    path = save(tmp_path / 'c.npz', edge_cost=None)
+    with pytest.raises(BCMError, match=r'has no costs, none of .*edge_attr'):
         read_npz(path)
-    assert read_npz(path, 'edge_weight').edge_cost.tolist() == [3.0, 2.0]
+
+
+@pytest.mark.parametrize('name', ['node_id', 'lonlat', 'coord'])
+def test_names_and_places_of_other_nodes_are_no_extras(tmp_path, name):
+    path = save(tmp_path / 'a.npz', **{name: np.arange(18).reshape(9, 2)})
+    with pytest.raises(BCMError, match=rf'a\.npz: {name}'):
+        read_npz(path)
+
+
+def test_ids_must_differ():
+    with pytest.raises(BCMError, match='several nodes .5 is that of node 2'):
+        from_arrays(POS, EDGES, COST, node_id=[5, 6, 5])
 
 
 def test_bad_arrays_name_the_file(tmp_path):

@@ -1,4 +1,5 @@
 import copy
+import warnings
 from itertools import pairwise
 
 import networkx as nx
@@ -378,6 +379,37 @@ def test_bad_positions(value, message):
     graph.nodes['b']['pos'] = value
     with pytest.raises(BCMError, match=message):
         from_networkx(graph)
+
+
+@pytest.mark.parametrize(
+    'other',
+    [{'position': 'stop 1'}, {'coords': None}, {'pos': (1, float('nan'))}],
+)
+def test_attributes_of_other_meaning_do_not_matter(other):
+    graph = nx.Graph()
+    graph.add_node('a', x=0, y=1, **other)
+    graph.add_node('b', x=3, y=5)
+    graph.add_edge('a', 'b')
+    data = from_networkx(graph, 'length')
+    assert data.edge_cost.tolist() == [5, 5]
+    for node in graph:
+        del graph.nodes[node]['x']
+    with pytest.raises(BCMError, match=r'Name other coordinates with pos=\.'):
+        from_networkx(graph, 'length')
+
+
+def test_degrees_by_the_reference_system():
+    graph = nx.MultiDiGraph(crs='epsg:4326')
+    graph.add_node(0, x=24.9412, y=60.17)
+    graph.add_node(1, x=24.9416, y=60.17)
+    graph.add_edge(0, 1, length=22.0)
+    with pytest.warns(UserWarning, match='the coordinates are degrees'):
+        data = from_networkx(graph)
+    assert data.lonlat.tolist() == [[24.9412, 60.17], [24.9416, 60.17]]
+    graph.graph['crs'] = '+proj=utm +zone=35'
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        assert 'lonlat' not in from_networkx(graph)
 
 
 def test_missing_positions():

@@ -93,6 +93,24 @@ def test_source_coordinates():
     ]
 
 
+@pytest.mark.parametrize('scale', [1e-9, 1e-3, 1.0, 1e5])
+def test_places_are_as_fine_as_the_graph(scale):
+    pos = [[0.1001, 0.2], [0.1004, 0.2], [0.2, 0.3], [0.1, 0.1]]
+    data = graph(pos=scale * torch.tensor(pos, dtype=torch.double))
+    out = to_geojson(Dijkstra(data)(0, 1), data)
+    line = out['features'][0]['geometry']['coordinates']
+    want = [[scale * x for x in place] for place in pos[:2]]
+    assert line == [pytest.approx(place, rel=1e-6) for place in want]
+
+
+def test_ids_stay_numbers():
+    ids = np.array([np.int64(3), 2.5, 'x', (1, 2)], dtype=object)
+    data = graph(node_id=ids)
+    out = to_geojson(Dijkstra(data)([0, 1, 2, 3], [0, 1, 2, 3]), data)
+    found = [feature['properties']['goal'] for feature in out['features']]
+    assert found == [3, 2.5, 'x', '(1, 2)']
+
+
 def test_no_queries(tmp_path):
     data = graph()
     out = to_geojson(Dijkstra(data)([], []), data, tmp_path / 'a.geojson')

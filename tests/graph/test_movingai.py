@@ -1,9 +1,11 @@
 import gzip
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from helpers import assert_same_data
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -193,7 +195,8 @@ def test_max_edges(tmp_path):
     ],
 )
 def test_scenarios(tmp_path, content):
-    data = read_movingai(write(tmp_path / 'a.map', MAP))
+    name = 'A b.map' if b' 4 3 ' not in content else 'a.map'
+    data = read_movingai(write(tmp_path / name, MAP))
     path = write(tmp_path / 'a.map.scen', content)
     starts, goals, optimal = read_scenarios(path, data)
     assert data.coord[starts].tolist() == [[0, 0], [3, 2]]
@@ -229,6 +232,31 @@ def test_bad_scenarios(tmp_path, old, new, message):
     path = write(tmp_path / 'a.scen', SCEN.replace(old, new))
     with pytest.raises(BCMError, match=rf'a\.scen: .*{message}'):
         read_scenarios(path, data)
+
+
+@pytest.mark.parametrize('name', ['a.map', 'A.map.gz', 'a b.map'])
+def test_scenarios_of_another_map_are_told(tmp_path, name):
+    content = gzip.compress(MAP, mtime=0) if name.endswith('gz') else MAP
+    data = read_movingai(write(tmp_path / name, content))
+    own = name.lower().partition('.')[0]
+    for other in ('b', 'a b', 'a'):
+        text = SCEN.replace(b'a b', other.encode())
+        path = write(tmp_path / 'x.scen', text)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter('always')
+            read_scenarios(path, data)
+        text = f'is for the map {other!r}, this one is {own!r}'
+        assert [text in str(one.message) for one in seen] == (
+            [] if other == own else [True]
+        )
+
+
+@pytest.mark.parametrize('line', [b'map', b'map \r', b'map\t'])
+def test_the_line_that_begins_the_map(tmp_path, line):
+    content = MAP.replace(b'\nmap\n', b'\nmapper me\n' + line + b'\n')
+    assert content != MAP
+    plain = read_movingai(write(tmp_path / 'a.map', MAP))
+    assert_same_data(read_movingai(write(tmp_path / 'a.map', content)), plain)
 
 
 def test_scenarios_need_a_map(tmp_path, diamond):
@@ -282,7 +310,7 @@ def test_published_lengths(data_dir, name, nodes, edges, queries):
 
 
 def test_a_byte_order_mark_does_not_matter(tmp_path):
-    data = read_movingai(write(tmp_path / 'a.map', MAP))
+    data = read_movingai(write(tmp_path / 'a b.map', MAP))
     plain = read_scenarios(write(tmp_path / 'a.scen', SCEN), data)
     marked = write(tmp_path / 'b.scen', b'\xef\xbb\xbf' + SCEN)
     assert torch.equal(read_scenarios(marked, data).starts, plain.starts)

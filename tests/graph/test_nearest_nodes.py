@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from bcm_pyg import BCMError
+from bcm_pyg import BCMError, planning_graph
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.graph import (
     from_arrays,
@@ -42,6 +42,9 @@ def test_in_the_coordinates_of_the_source(axes: int) -> None:
     assert nearest_nodes(ring(pos), points).tolist() == far.argmin(1).tolist()
     plain = Data(pos=torch.from_numpy(pos), edge_index=ring(pos).edge_index)
     assert nearest_nodes(plain, points).tolist() == far.argmin(1).tolist()
+    plain.edge_cost = torch.ones(50)
+    for data in (planning_graph(plain), largest_component(plain)):
+        assert nearest_nodes(data, points).tolist() == far.argmin(1).tolist()
 
 
 def test_in_degrees() -> None:

@@ -84,7 +84,8 @@ def test_unknown_ids(ids, message):
 
 
 def test_other_errors():
-    data = graph(node_id=['a', 'a', 'b', 'c'])
+    data = graph(node_id=['a', 'x', 'b', 'c'])
+    data.node_id = np.array(['a', 'a', 'b', 'c'], dtype=object)
     with pytest.raises(BCMError, match='same id for several nodes'):
         find_nodes(data, ['b'])
     with pytest.raises(BCMError, match='ids lie in'):

@@ -148,6 +148,14 @@ def test_a_planner_of_another_graph_is_refused() -> None:
         DecisionPlanner(Far(Dijkstra(larger)), graph)(11, 88)
 
 
+def test_a_planner_with_other_costs_is_refused() -> None:
+    one, two = (weighted_grid('open', side=6, seed=seed) for seed in (1, 2))
+    graph, other = decision_graph(one), decision_graph(two)
+    assert torch.equal(graph.data.edge_index, other.data.edge_index)
+    with pytest.raises(BCMError, match='with other costs than those of the'):
+        DecisionPlanner(Dijkstra(other.data), graph)
+
+
 def with_a_chain() -> Data:
     """All edges among 0 to 3, and a chain 0 - 4 - 5 - 6 - 1, both ways.
 

@@ -107,6 +107,8 @@ def test_bad_temperature(value: object) -> None:
 def test_shares_above_one() -> None:
     with pytest.raises(BCMError, match=r'^near must be at most 1 \(got 1.5\)'):
         FitConfig(near=1.5)
+    with pytest.raises(BCMError, match=r'^near is not for targets="paper"'):
+        FitConfig.paper(near=0.5)
 
 
 def test_numbers_of_numpy_can_be_written() -> None:

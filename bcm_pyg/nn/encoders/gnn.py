@@ -113,9 +113,9 @@ class GNNEncoder(NodeEncoder):
         self.structure = bool(structure)
         num_axes = len(self.bounds)
         #: Width of the node features that the GNN gets.
-        self.in_channels = num_axes * (1 + 2 * frequencies)
+        self.in_channels = num_axes * (1 + 2 * frequencies) + 1
         if structure:
-            self.in_channels += 1 + num_local_features(num_axes)
+            self.in_channels += num_local_features(num_axes)
         #: Width of the edge features that it gets.
         self.edge_channels = num_edge_features(num_axes)
         self.out_channels = self.in_channels + hidden_channels
@@ -160,10 +160,10 @@ class GNNEncoder(NodeEncoder):
         place = 2 * (pos - low) / span - 1
         octave = 2.0 ** torch.arange(self.frequencies, device=pos.device)
         angle = (0.5 * math.pi * place[..., None] * octave).flatten(1)
-        parts = [place, angle.sin(), angle.cos()]
+        order = occupation_order(pos)[:, None].to(pos.dtype)
+        parts = [place, angle.sin(), angle.cos(), order.log1p()]
         if self.structure:
-            order = occupation_order(pos)[:, None].to(pos.dtype)
-            parts += [order.log1p(), local_features(data, self.mean_cost)]
+            parts.append(local_features(data, self.mean_cost))
         return torch.cat(parts, dim=1)
 
     def forward(self, data: Data) -> Tensor:

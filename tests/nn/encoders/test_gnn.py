@@ -74,10 +74,9 @@ def test_features_against_a_loop(diamond: Data) -> None:
     encoder = GNNEncoder.from_data(diamond, frequencies=3)
     plain = GNNEncoder.from_data(diamond, frequencies=3, structure=False)
     out = plain.features(diamond)
-    assert out.shape == (5, 2 + 6 + 6)
+    assert out.shape == (5, 2 + 6 + 6 + 1)
     more = encoder.features(diamond)
-    assert torch.equal(more[:, :14], out)
-    assert more[:, 14].tolist() == [0.0] * 5  # each has a place of its own
+    assert torch.equal(more[:, :15], out)
     structure = local_features(diamond, encoder.mean_cost)
     assert torch.equal(more[:, 15:], structure)
     for node in range(5):
@@ -92,6 +91,7 @@ def test_features_against_a_loop(diamond: Data) -> None:
             *place,
             *(math.sin(angle) for angle in angles),
             *(math.cos(angle) for angle in angles),
+            0.0,  # each has a place of its own
         ]
         assert out[node].tolist() == pytest.approx(expected, abs=1e-5)
 
@@ -105,8 +105,8 @@ def test_features_where_all_nodes_share_a_coordinate() -> None:
         encoder.features(data),
         torch.tensor(
             [
-                [-1.0, -1.0, -1.0, -1.0, 0.0, 0.0],
-                [1.0, -1.0, 1.0, -1.0, 0.0, 0.0],
+                [-1.0, -1.0, -1.0, -1.0, 0.0, 0.0, 0.0],
+                [1.0, -1.0, 1.0, -1.0, 0.0, 0.0, 0.0],
             ]
         ),
     )
@@ -120,10 +120,9 @@ def test_nodes_at_one_place_differ() -> None:
             edge_cost=torch.ones(4),
         )
     )
-    out = GNNEncoder.from_data(data)(data)
-    assert not torch.allclose(out[0], out[1])
-    plain = GNNEncoder.from_data(data, structure=False)(data)
-    torch.testing.assert_close(plain[0], plain[1])
+    for structure in (True, False):
+        out = GNNEncoder.from_data(data, structure=structure)(data)
+        assert not torch.allclose(out[0], out[1])
 
 
 def test_costs_become_weights(diamond: Data) -> None:
@@ -189,7 +188,7 @@ def test_named_models(diamond: Data, name: str) -> None:
     )
     assert type(encoder.gnn).__name__ == name
     assert encoder.config()['gnn'] == name
-    assert encoder(diamond).shape == (5, 34)
+    assert encoder(diamond).shape == (5, 35)
     check_encoder(encoder, diamond)
 
     changed = diamond.clone()
