@@ -44,5 +44,7 @@ def faults(mode: str) -> int:
 )
 def test_no_new_pages_for_freed_memory() -> None:
     pages = 100 * 8 * 2**20 // 4096
-    assert faults('leave') > pages / 2  # else there is nothing to mend
+    # Else there is nothing to mend. What an import frees may teach glibc, too,
+    # if it has to be compiled first: that does not happen again.
+    assert any(faults('leave') > pages / 2 for _ in range(3))
     assert faults('keep') < pages / 50
