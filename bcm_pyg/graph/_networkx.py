@@ -114,11 +114,8 @@ def planar(nodes: Nodes) -> np.ndarray | None:
     for wanted in AXIS_NAMES:
         for axes in spellings(names, wanted):
             axes = (*axes, *_height(nodes, names, wanted))
-            try:
-                found[str(axes)] = axes_at(nodes, axes)
-            except BCMError as error:
-                errors.append(error)
-    if not found and errors:
+            found[str(axes)] = axes_at(nodes, axes)
+    if errors and not found and degrees(nodes) is None:
         raise BCMError(f'{errors[0]}. Name other coordinates with pos=...')
     if not found:
         return None

@@ -64,16 +64,16 @@ def _owner(raw: Data, data: Data, key: str) -> str:
     if key == 'pos_origin':
         return 'graph'
     num_nodes, num_edges = int(data.num_nodes), raw.edge_index.size(1)
-    size = _num_entries(raw, key)
+    size = num_entries(raw, key)
     if size == num_edges and (num_nodes != num_edges or 'edge' in key):
         return 'edge'
     return 'node' if size == num_nodes else 'graph'
 
 
-def _num_entries(data: Data, key: str) -> int:
+def num_entries(data: Data, key: str) -> int:
     """Entries along the axis by which PyG joins attributes; -1 if none."""
     value = data[key]
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return len(value)
     if not isinstance(value, (Tensor, np.ndarray)) or value.ndim == 0:
         return -1
@@ -84,7 +84,7 @@ def _num_entries(data: Data, key: str) -> int:
 def entries(data: Data, key: str, ids: Tensor) -> object:
     """Some entries of an attribute."""
     value = data[key]
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [value[entry] for entry in ids.tolist()]
     dim = data.__cat_dim__(key, value)
     if isinstance(value, np.ndarray):

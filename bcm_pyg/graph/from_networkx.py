@@ -130,9 +130,9 @@ def _places(
     elif project and (known := source.degrees(nodes)) is not None:
         chosen, in_degrees = known, True
     elif (flat := source.planar(nodes)) is not None:
-        chosen = flat
-        said = crs is not None and flat.shape[1] == 2  # OSMnx says it
-        in_degrees = project or (said and are_degrees(crs, flat))
+        chosen, in_degrees = flat, project
+        if not project and _says_degrees(crs, flat, nodes):
+            in_degrees, lonlat = True, flat[:, :2].copy()
     elif (known := source.degrees(nodes)) is not None:
         chosen, in_degrees = known, True
     else:
@@ -151,6 +151,19 @@ def _places(
         return local_metres(lonlat), lonlat
     warn_of_degrees(3)
     return chosen, lonlat
+
+
+def _says_degrees(crs: Any, flat: np.ndarray, nodes: source.Nodes) -> bool:
+    """Whether x and y are degrees, by the system that OSMnx keeps.
+
+    Not where nodes have longitudes and latitudes beside them.
+    """
+    return (
+        crs is not None
+        and flat.shape[1] in (2, 3)
+        and are_degrees(crs, flat[:, :2], guess=False)
+        and source.known_degrees(nodes) is None
+    )
 
 
 def _position(nodes: source.Nodes, pos: Position) -> np.ndarray:

@@ -79,11 +79,15 @@ def _places(data: Data) -> np.ndarray:
             'GeoJSON needs data.lonlat [N, 2], or data.pos of at least two axes'
         )
     places = source_positions(data)[:, :3]
-    # Seven digits of the span: float32 does not hold more.
-    span = float(np.ptp(places, axis=0).max(initial=0))
+    return np.stack([_rounded(axis) for axis in places.T], axis=1)
+
+
+def _rounded(axis: np.ndarray) -> np.ndarray:
+    """To seven digits of the span: float32 does not hold more."""
+    span = float(np.ptp(axis)) if axis.size else 0.0
     if not 0 < span < math.inf:
-        return places
-    return places.round(min(max(7 - math.floor(math.log10(span)), 0), 15))
+        return axis
+    return axis.round(min(max(7 - math.floor(math.log10(span)), 0), 15))
 
 
 def _check_drawn(plan: Routes, places: np.ndarray) -> None:

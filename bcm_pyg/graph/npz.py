@@ -16,7 +16,7 @@ from .planning_graph import COST_NAMES
 #: Bytes that the arrays of a file may have in memory, all together.
 MAX_BYTES = 2**32
 #: What is about nodes, whatever its length: a wrong one is an error.
-OF_NODES = ('node_id', 'lonlat', 'coord')
+OF_NODES = {'node_id', 'lonlat', 'coord'}
 
 
 def read_npz(path: str | PathLike[str], cost: str | None = None) -> Data:
@@ -40,23 +40,34 @@ def read_npz(path: str | PathLike[str], cost: str | None = None) -> Data:
     for name in ('pos', 'edge_index'):
         if name not in arrays:
             raise BCMError(f'{path} has no {name!r}: it has {sorted(arrays)}')
+    names = COST_NAMES if cost is None else (cost,)
+    cost = next((name for name in names if name in arrays), None)
     if cost is None:
-        cost = next((name for name in COST_NAMES if name in arrays), '')
-    if cost not in arrays:
-        wanted = repr(cost) if cost else f'costs, none of {COST_NAMES}'
+        wanted = ' or '.join(map(repr, names))
         raise BCMError(
             f'{path} has no {wanted}: it has {sorted(arrays)}; name one of '
             "them with cost='...'"
         )
     edge_cost = arrays[cost]
+    if edge_cost.ndim > 1 and edge_cost.shape[1:] != (1,):
+        raise BCMError(
+            f'{path}: {cost!r} must hold one number per edge (got shape '
+            f'{edge_cost.shape}): name another array with cost=...'
+        )
     pos, edge_index = arrays.pop('pos'), arrays.pop('edge_index')
     arrays.pop('edge_cost', None)  # those asked for go by this name
     sizes = graph_sizes(pos, edge_index)
+    for name in OF_NODES & arrays.keys():
+        if arrays[name].shape[:1] != sizes[:1]:
+            raise BCMError(
+                f'{path}: {name} must have one entry per node, {sizes[0]} (got '
+                f'shape {arrays[name].shape})'
+            )
     extras: dict[str, Any] = {}
     for name, value in arrays.items():
         if value.ndim == 0 and value.dtype.kind in 'Ubiuf':
             extras[name] = value.item()
-        elif name in OF_NODES or num_entries(name, value) in sizes:
+        elif num_entries(name, value) in sizes:
             extras[name] = value
     try:
         return from_arrays(pos, edge_index, edge_cost, **extras)

@@ -26,13 +26,14 @@ def planning_graph(
     :obj:`edge_cost` (float32, finite, :math:`\geq 0`), :obj:`pos` (float32)
     and :obj:`num_nodes`; where coordinates are integers on a grid (up to a
     shift of each axis), also :obj:`coord`, the integer code of each node on
-    each axis. Self-loops are dropped, of parallel edges the cheapest is kept,
-    isolated nodes stay. Further node and edge attributes come along: as
-    everywhere in PyG, what has one entry per edge belongs to the edges, and
-    where there are as many nodes as edges only if its name has "edge" in it. A
-    float64 :obj:`pos` is centred before it becomes float32, and what to add to
-    get it back is then :obj:`pos_origin`, :obj:`[1, A]`; a float32 one is taken
-    as it is. The function is idempotent and leaves :obj:`data` untouched.
+    each axis. Self-loops are dropped, of parallel edges the cheapest is kept
+    (the first of several), isolated nodes stay. Further node and edge
+    attributes come along: as everywhere in PyG, what has one entry per edge
+    belongs to the edges, and where there are as many nodes as edges only if its
+    name has "edge" in it. A float64 :obj:`pos` is centred before it becomes
+    float32, and what to add to get it back is then :obj:`pos_origin`,
+    :obj:`[1, A]`; a float32 one is taken as it is. The function is idempotent
+    and leaves :obj:`data` untouched.
 
     Args:
         data (torch_geometric.data.Data): The graph. Edges are directed: an
@@ -89,9 +90,7 @@ def planning_graph(
             out[key] = _carried(data, key, num_nodes, edge_index.size(1), keep)
     out.edge_cost = edge_cost[keep]
     out.pos = position
-    # That of other coordinates than these means nothing.
-    before = data.get('pos_origin') if pos is None else None
-    origin = _whole_origin(before, origin, position.size(1))
+    origin = _whole_origin(data, pos, origin, position.size(1))
     if origin is not None:
         out.pos_origin = origin
     if coord is not None:
@@ -233,10 +232,13 @@ def _as_float32(position: Tensor) -> tuple[Tensor, Tensor | None]:
 
 
 def _whole_origin(
-    before: object, origin: Tensor | None, num_axes: int
+    data: Data, pos: str | Tensor | None, origin: Tensor | None, num_axes: int
 ) -> Tensor | None:
-    """Where coordinates begin that may have been centred twice."""
-    if before is None:
+    """Where coordinates begin that may have been centred before, too."""
+    before = data.get('pos_origin')
+    is_named = isinstance(pos, str)
+    is_own = pos == 'pos' if is_named else pos is None or pos is data.get('pos')
+    if before is None or not is_own:  # it tells nothing of other coordinates
         return origin
     if not isinstance(before, Tensor) or before.shape != (1, num_axes):
         raise check.BCMError(

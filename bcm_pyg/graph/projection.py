@@ -56,7 +56,7 @@ def warn_of_degrees(stacklevel: int) -> None:
     )
 
 
-def are_degrees(crs: Any, xy: np.ndarray) -> bool:
+def are_degrees(crs: Any, xy: np.ndarray, guess: bool = True) -> bool:
     """Whether coordinates are longitude and latitude.
 
     Args:
@@ -65,12 +65,13 @@ def are_degrees(crs: Any, xy: np.ndarray) -> bool:
         xy (numpy.ndarray): The coordinates. They decide where the system does
             not tell, as codes of EPSG, whose numbers mean nothing; and what
             lies outside the range of degrees is none.
+        guess (bool, optional): Whether they may decide. (default: :obj:`True`)
     """
     is_geographic = getattr(crs, 'is_geographic', None)
     if not isinstance(is_geographic, bool):
         is_geographic = _is_geographic(str(crs).lower())
     if is_geographic is None:
-        return bool((np.abs(xy) <= (180, 90)).all())
+        return guess and bool((np.abs(xy) <= (180, 90)).all())
     return is_geographic and bool((np.abs(xy) <= (360, 90)).all())
 
 

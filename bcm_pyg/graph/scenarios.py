@@ -47,10 +47,10 @@ def read_scenarios(path: str | PathLike[str], data: Data) -> Scenarios:
     try:
         if data.coord.size(1) == 3:
             out = _scenarios(_read_3d(content), data)
-            name = content.split(b'\n', 2)[1]
+            name = _body(content, 1).partition(b'\n')[0]
         else:
             out = _scenarios(_read_2d(content, data), data)
-            name = _second_column(content.split(b'\n', 2)[1])
+            name = _second_column(_body(content, 1).strip().partition(b'\n')[0])
     except BCMError as error:
         raise BCMError(f'{path}: {error}') from None
     meant, own = map_name(name.decode(errors='replace')), data.get('map_name')

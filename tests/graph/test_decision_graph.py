@@ -128,6 +128,15 @@ def test_names_and_places_of_the_source_stay() -> None:
     assert source_routes(Dijkstra(data)(0, 1), data) == [[0, 2]]
 
 
+def test_attributes_that_are_not_of_nodes_stay_behind() -> None:
+    raw = both_ways([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0), (3, 4)], [1.0] * 6)
+    raw.lonlat, raw.node_id = torch.tensor([24.9, 60.2]), torch.arange(3)
+    data = decision_graph(raw).data
+    assert 'lonlat' not in data and data.node_id.tolist() == [0, 2]
+    raw.node_id = tuple('abcde')
+    assert decision_graph(raw).data.node_id == ['a', 'c']
+
+
 def test_codes_are_those_of_the_full_graph() -> None:
     raw = both_ways([(0, 1), (1, 2), (2, 3), (3, 1), (3, 4), (4, 1)], [1.0] * 6)
     raw.pos = torch.tensor([[0.0, 0], [1, 0], [2, 0], [2, 1], [3, 1]])

@@ -157,14 +157,27 @@ def test_another_cost(tmp_path):
     with pytest.raises(BCMError, match=r"no 'time': it has .*cost='...'"):
         read_npz(path, 'time')
     path = save(tmp_path / 'c.npz', edge_cost=None)
-    with pytest.raises(BCMError, match=r'has no costs, none of .*edge_attr'):
+    with pytest.raises(BCMError, match=r"has no 'edge_cost' or .*'edge_attr'"):
         read_npz(path)
 
 
 @pytest.mark.parametrize('name', ['node_id', 'lonlat', 'coord'])
 def test_names_and_places_of_other_nodes_are_no_extras(tmp_path, name):
     path = save(tmp_path / 'a.npz', **{name: np.arange(18).reshape(9, 2)})
-    with pytest.raises(BCMError, match=rf'a\.npz: {name}'):
+    with pytest.raises(BCMError, match=rf'a\.npz: {name} must have one entry'):
+        read_npz(path)
+    path = save(tmp_path / 'a.npz', **{name: np.zeros((4, 2))})  # of edges
+    with pytest.raises(BCMError, match=rf'a\.npz: {name} must have one entry'):
+        read_npz(path)
+    path = save(tmp_path / 'a.npz', **{name: np.array(7)})
+    with pytest.raises(BCMError, match=rf'a\.npz: {name} must have one entry'):
+        read_npz(path)
+
+
+def test_costs_of_several_columns_are_told(tmp_path):
+    columns = np.ones((4, 2))
+    path = save(tmp_path / 'a.npz', edge_cost=None, edge_attr=columns)
+    with pytest.raises(BCMError, match="'edge_attr' must hold one number per"):
         read_npz(path)
 
 
@@ -221,7 +234,7 @@ def test_hostile_arrays(tmp_path, entry):
 def test_bad_arguments_of_read_npz(tmp_path):
     path = save(tmp_path / 'a.npz')
     for cost in ('pos', 'edge_index'):
-        with pytest.raises(BCMError, match=r'a\.npz: edge_cost'):
+        with pytest.raises(BCMError, match=rf"a\.npz: '{cost}' must hold one"):
             read_npz(path, cost)
     with pytest.raises(BCMError, match='cost must be the name of an array'):
         read_npz(path, np.ones(4))

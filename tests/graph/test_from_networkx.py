@@ -396,6 +396,20 @@ def test_attributes_of_other_meaning_do_not_matter(other):
         del graph.nodes[node]['x']
     with pytest.raises(BCMError, match=r'Name other coordinates with pos=\.'):
         from_networkx(graph, 'length')
+    for node in graph:
+        graph.nodes[node].update({'lon': 24.0, 'lat': 60.0})
+    with pytest.warns(UserWarning, match='the coordinates are degrees'):
+        assert from_networkx(graph, 'length').edge_cost.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize('bad', [None, 'oops'])
+def test_a_bad_axis_is_not_made_up_for_by_another_name(bad):
+    graph = nx.Graph()
+    graph.add_node(0, x=0, y=0, coord=0)
+    graph.add_node(1, x=bad, y=4, coord=1)
+    graph.add_edge(0, 1)
+    with pytest.raises(BCMError, match="node 1.*'x'"):
+        from_networkx(graph, 'length')
 
 
 def test_degrees_by_the_reference_system():
@@ -406,10 +420,21 @@ def test_degrees_by_the_reference_system():
     with pytest.warns(UserWarning, match='the coordinates are degrees'):
         data = from_networkx(graph)
     assert data.lonlat.tolist() == [[24.9412, 60.17], [24.9416, 60.17]]
+    for node in graph:
+        graph.nodes[node]['z'] = 5.0 + node
+    with pytest.warns(UserWarning, match='the coordinates are degrees'):
+        assert from_networkx(graph).lonlat.tolist() == data.lonlat.tolist()
     graph.graph['crs'] = '+proj=utm +zone=35'
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         assert 'lonlat' not in from_networkx(graph)
+        graph.graph['crs'] = 'epsg:3857'  # a number tells nothing
+        assert 'lonlat' not in from_networkx(graph)
+        graph.graph['crs'] = 'epsg:4326'
+        for node in graph:
+            graph.nodes[node].update({'lon': 24.0 + node, 'lat': 60.0})
+        data = from_networkx(graph)
+        assert data.lonlat.tolist() == [[24, 60], [25, 60]]
 
 
 def test_missing_positions():

@@ -103,6 +103,15 @@ def test_places_are_as_fine_as_the_graph(scale):
     assert line == [pytest.approx(place, rel=1e-6) for place in want]
 
 
+def test_every_axis_has_digits_of_its_own():
+    pos = [[0, 0.123, 0], [1e7, 0.4567, 0], [3e7, 0.9, 0], [5, 0.1, 0]]
+    data = graph(pos=torch.tensor(pos, dtype=torch.double))
+    out = to_geojson(Dijkstra(data)(0, 1), data)
+    (_, y, z), second = out['features'][0]['geometry']['coordinates']
+    assert (y, z) == (pytest.approx(0.123), 0)
+    assert second[1] == pytest.approx(0.4567)
+
+
 def test_ids_stay_numbers():
     ids = np.array([np.int64(3), 2.5, 'x', (1, 2)], dtype=object)
     data = graph(node_id=ids)

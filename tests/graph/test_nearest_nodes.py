@@ -43,7 +43,9 @@ def test_in_the_coordinates_of_the_source(axes: int) -> None:
     plain = Data(pos=torch.from_numpy(pos), edge_index=ring(pos).edge_index)
     assert nearest_nodes(plain, points).tolist() == far.argmin(1).tolist()
     plain.edge_cost = torch.ones(50)
-    for data in (planning_graph(plain), largest_component(plain)):
+    named = planning_graph(planning_graph(plain), pos='pos')
+    given = planning_graph(named, pos=named.pos)
+    for data in (planning_graph(plain), largest_component(plain), named, given):
         assert nearest_nodes(data, points).tolist() == far.argmin(1).tolist()
 
 
