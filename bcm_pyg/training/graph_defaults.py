@@ -21,8 +21,10 @@ SEED_SHARE = 2.4
 DRAWS, RENEW_EVERY = 4, 8
 
 #: Values that the backups of a step may touch: a third of the time of a step.
-#: Beyond, on graphs of some thousand nodes, draws become fewer first.
-MAX_SWEPT = 2**22
+#: Beyond, on graphs of many thousand nodes, draws become fewer first. A quarter
+#: of it left the values of long mazes far too low: what is known of a goal
+#: spreads by renewals.
+MAX_SWEPT = 2**24
 
 
 def resolve_config(config: FitConfig, adjacency: Adjacency) -> FitConfig:
