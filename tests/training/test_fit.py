@@ -70,7 +70,7 @@ def test_defaults_of_the_grids_of_the_paper(side: int) -> None:
 
 
 @pytest.mark.parametrize('kind', ['sweeps', 'exact'])
-@pytest.mark.parametrize('side', [80, 140])
+@pytest.mark.parametrize('side', [100, 200])
 def test_backups_stay_cheap_on_large_graphs(kind: str, side: int) -> None:
     adjacency = Adjacency.from_data(weighted_grid('open', side))
     config = resolve_config(FitConfig(targets=kind), adjacency)
