@@ -185,6 +185,11 @@ def _carried(
     its own and may be wrong about it.
     """
     value = data[key]
+    if isinstance(value, Tensor) and value.is_meta:
+        raise check.BCMError(
+            f'{key} has no values (its device is {value.device}), which cannot '
+            'be moved to where the graph is'
+        )
     if num_nodes == num_edges and 'edge' not in key:
         return value
     if isinstance(value, list) and len(value) == num_edges:

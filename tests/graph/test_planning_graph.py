@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from bcm_pyg import planning_graph
+from bcm_pyg import BCMError, planning_graph
 from bcm_pyg.baselines import shortest_distances
 from bcm_pyg.utils import Adjacency
 
@@ -387,3 +387,12 @@ def test_idempotent_with_a_named_cost():
     data = planning_graph(small(minutes=torch.ones(4)), cost='minutes')
     assert_same_data(planning_graph(data, cost='minutes'), data)
     assert_same_data(planning_graph(data), data)
+
+
+def test_attributes_without_values_are_refused(diamond: Data) -> None:
+    """They could not follow the graph to another device."""
+    for value in (torch.ones(3), torch.ones(diamond.num_edges)):
+        data = diamond.clone()
+        data.colour = value.to('meta')
+        with pytest.raises(BCMError, match='colour has no values'):
+            planning_graph(data)
