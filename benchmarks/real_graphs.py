@@ -49,6 +49,7 @@ READOUTS: dict[str, Readout] = {
     'Beam(4)': Beam(4),
     'BestFirst': BestFirst(),
     'BestFirst(1.2)': BestFirst(1.2),
+    'BestFirst(1.5)': BestFirst(1.5),
     'Corridor': Corridor(),
 }
 

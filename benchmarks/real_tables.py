@@ -8,7 +8,7 @@ from common import Results
 from markdown_table import NOT_RUN, markdown
 
 #: Readouts with their Gap and share of nodes touched.
-SEARCHES = ('BestFirst', 'BestFirst(1.2)', 'Corridor')
+SEARCHES = ('BestFirst', 'BestFirst(1.2)', 'BestFirst(1.5)', 'Corridor')
 
 
 def real_graphs() -> str:
@@ -72,6 +72,8 @@ def _walk(method: dict[str, Any]) -> str:
 
 
 def _search(methods: dict[str, Any], name: str) -> str:
+    if name not in methods:  # rows from before it came
+        return '-'
     method = methods[name]
     text = f'{_gap(method)}, {_touched(method, methods):.1f}'
     missed = method['success_rate'] < 1
