@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import numpy as np
 import torch
-from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import Adjacency, Reachability
 
+from .attributes import entries, num_entries
 from .planning_graph import planning_graph
 
 
@@ -64,29 +63,7 @@ def _owner(raw: Data, data: Data, key: str) -> str:
     if key == 'pos_origin':
         return 'graph'
     num_nodes, num_edges = int(data.num_nodes), raw.edge_index.size(1)
-    size = num_entries(raw, key)
+    size = num_entries(key, raw[key], raw)
     if size == num_edges and (num_nodes != num_edges or 'edge' in key):
         return 'edge'
     return 'node' if size == num_nodes else 'graph'
-
-
-def num_entries(data: Data, key: str) -> int:
-    """Entries along the axis by which PyG joins attributes; -1 if none."""
-    value = data[key]
-    if isinstance(value, (list, tuple)):
-        return len(value)
-    if not isinstance(value, (Tensor, np.ndarray)) or value.ndim == 0:
-        return -1
-    dim = data.__cat_dim__(key, value)
-    return value.shape[dim] if isinstance(dim, int) else -1
-
-
-def entries(data: Data, key: str, ids: Tensor) -> object:
-    """Some entries of an attribute."""
-    value = data[key]
-    if isinstance(value, (list, tuple)):
-        return [value[entry] for entry in ids.tolist()]
-    dim = data.__cat_dim__(key, value)
-    if isinstance(value, np.ndarray):
-        return value.take(ids.cpu().numpy(), axis=dim)
-    return value.index_select(dim, ids.to(value.device))

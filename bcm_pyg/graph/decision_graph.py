@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import Adjacency
 
-from .components import entries, num_entries
+from .attributes import entries, num_entries
 from .planning_graph import planning_graph
 
 
@@ -112,8 +112,8 @@ def decision_graph(data: Data) -> DecisionGraph:
     kept = torch.from_numpy(node)
     reduced.node_id = kept  # unless they have names
     for key in ('coord', 'lonlat', 'node_id'):
-        has = full.get(key) is not None
-        if has and num_entries(full, key) == full.num_nodes:
+        value = full.get(key)
+        if num_entries(key, value, full) == full.num_nodes:
             reduced[key] = entries(full, key, kept)
     if full.get('pos_origin') is not None:
         reduced.pos_origin = full.pos_origin

@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
+from .attributes import num_entries
 from .node_ids import as_node_id, check_distinct
 from .planning_graph import planning_graph
 
@@ -89,12 +90,6 @@ def graph_sizes(
     """Numbers of nodes and edges of arrays that nobody checked yet."""
     nodes = pos.shape[0] if pos.ndim else 0
     return nodes, edge_index.shape[-1] if edge_index.ndim else 0
-
-
-def num_entries(name: str, value: Tensor | np.ndarray) -> int:
-    """How many nodes or edges an array of this name is about; -1 if none."""
-    dim = Data().__cat_dim__(name, value)
-    return value.shape[dim] if value.ndim and isinstance(dim, int) else -1
 
 
 def _copied(name: str, value: Array) -> Tensor | np.ndarray:

@@ -10,7 +10,8 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
-from .from_arrays import from_arrays, graph_sizes, num_entries
+from .attributes import num_entries
+from .from_arrays import from_arrays, graph_sizes
 from .planning_graph import COST_NAMES
 
 #: Bytes that the arrays of a file may have in memory, all together.
