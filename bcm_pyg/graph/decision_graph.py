@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import Adjacency
 
-from .attributes import entries, num_entries
+from ._entries import entries, num_entries
 from .planning_graph import planning_graph
 
 

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
-from .attributes import num_entries
+from ._entries import num_entries
 from .node_ids import as_node_id, check_distinct
 from .planning_graph import planning_graph
 

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
-from .attributes import num_entries
+from ._entries import num_entries
 from .from_arrays import from_arrays, graph_sizes
 from .planning_graph import COST_NAMES
 
