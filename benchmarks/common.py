@@ -11,6 +11,7 @@ import platform
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,7 @@ class Results:
     def find(self, **key: Any) -> dict[str, Any] | None:
         """The row with these fields, if it is there."""
         for row in self.rows:
-            if all(row.get(name) == value for name, value in key.items()):
+            if _has(row, key):
                 return row
         return None
 
@@ -90,15 +91,27 @@ class Results:
 
         A row of another file keeps what it tells of that.
         """
+        self._write(lambda rows: [*rows, {**row, **PROVENANCE, **row}])
+
+    def replace(self, key: dict[str, Any], row: dict[str, Any]) -> None:
+        """Puts a row that knows more in the place of the one with this key."""
+        self._write(
+            lambda rows: [row if _has(there, key) else there for there in rows]
+        )
+
+    def _write(self, change: Callable[[list], list]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.with_suffix('.lock').open('w') as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # until it is closed
-            row = {**row, **PROVENANCE, **row}
-            self.rows = [*self._read(), row]
+            self.rows = change(self._read())
             text = json.dumps({'rows': self.rows}, indent=1) + '\n'
             part = self.path.with_suffix('.part')
             part.write_text(text)
             os.replace(part, self.path)
+
+
+def _has(row: dict[str, Any], key: dict[str, Any]) -> bool:
+    return all(row.get(name) == value for name, value in key.items())
 
 
 def provenance() -> dict[str, Any]:

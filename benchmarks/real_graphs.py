@@ -2,7 +2,8 @@
 
 Every graph is trained for a fixed time and read out in every way, on its own
 queries, beside exact search. Forced moves are taken out first where they are
-many (``decision_graph``). Resumable: rows that are there are not run again.
+many (``decision_graph``). Resumable: rows that are there are not run again; of
+a readout that has come since only that is measured, on the same map.
 """
 
 from __future__ import annotations
@@ -12,13 +13,21 @@ import time
 from typing import Any
 
 import torch
-from common import PROVENANCE, Results, parser, results_for, trained_map
+from common import (
+    CACHE,
+    PROVENANCE,
+    Results,
+    is_cached,
+    parser,
+    results_for,
+    trained_map,
+)
 from real_data import GRAPHS, Queries, load, sampling
 from torch import Tensor
 from torch_geometric.data import Data
 from tqdm import tqdm
 
-from bcm_pyg import BCMError, FitConfig, Planner, evaluate
+from bcm_pyg import BCM, BCMError, FitConfig, Planner, evaluate
 from bcm_pyg.baselines import CCH, CPD, Dijkstra
 from bcm_pyg.graph import DecisionGraph, decision_graph
 from bcm_pyg.planning import (
@@ -49,8 +58,8 @@ READOUTS: dict[str, Readout] = {
     'Beam(4)': Beam(4),
     'BestFirst': BestFirst(),
     'BestFirst(1.2)': BestFirst(1.2),
-    'BestFirst(1.5)': BestFirst(1.5),
     'Corridor': Corridor(),
+    'Corridor of walks': Corridor(walk=VisitedGreedy()),
 }
 
 #: Settings of the training that a row tells.
@@ -126,37 +135,58 @@ def run_graph(name: str, args: Any, results: Results) -> None:
     seconds = GRAPHS[name][2] * args.budget
     seed = args.seeds[0]
     key = {'graph': name, 'budget_seconds': seconds, 'seed': seed}
-    if results.find(**key):
-        return
-    data, queries = load(name, args.pairs)
+    row = results.find(**key)
+    if row is None:
+        row = new_row(key, *load(name, args.pairs))
+        results.add(row)
+    elif missing := [
+        label for label in READOUTS if label not in row['methods']
+    ]:
+        data, queries = load(name, row['queries'])
+        methods = later_readouts(row, missing, data, queries)
+        row = {**row, 'methods': {**row['methods'], **methods}}
+        results.replace(key, row)
+    settled = row['methods']['Dijkstra']['expansions']
+    for label, method in row['methods'].items():
+        gap = math.nan if method['gap'] is None else method['gap']
+        tqdm.write(
+            f'{name:18} {label:17} SR {method["success_rate"]:.3f} Gap '
+            f'{gap:7.2f} %, touches {method["expansions"] / settled:.3f}'
+        )
+
+
+def map_name(key: dict[str, Any]) -> str:
+    """The folder of a map in the cache."""
+    return f'real-{key["graph"]}-{key["budget_seconds"]:g}s-{key["seed"]}'
+
+
+def planner_of(
+    model: BCM, data: Data, graph: DecisionGraph | None, readout: Readout
+) -> Any:
+    """A planner of the whole graph."""
+    if graph is None:
+        return Planner(model, data, readout)
+    return DecisionPlanner(Planner(model, graph.data, readout), graph)
+
+
+def new_row(
+    key: dict[str, Any], data: Data, queries: Queries
+) -> dict[str, Any]:
+    """A map of a graph, read out in every way, and the exact peers."""
     graph = reduced(data)
     trained_on = data if graph is None else graph.data
+    seconds, seed = key['budget_seconds'], key['seed']
     model, training = trained_map(
-        f'real-{name}-{seconds:g}s-{seed}',
+        map_name(key),
         trained_on,
-        FitConfig(time_budget=seconds, seed=seed, **sampling(name)),
+        FitConfig(time_budget=seconds, seed=seed, **sampling(key['graph'])),
         seed,
     )
-    row: dict[str, Any] = {
-        **key,
-        'nodes': data.num_nodes,
-        'edges': data.num_edges,
-        'decisions': trained_on.num_nodes,
-        'queries': queries.starts.numel(),
-        'parameters': model.num_parameters(),
-        'megabytes': model.storage_bytes() / 1e6,
-        **{field: model.record['config'][field] for field in SETTINGS},
-        **training,
-        'methods': {},
+    planner = planner_of(model, data, graph, VisitedGreedy())
+    methods = {
+        label: quality(planner_of(model, data, graph, readout), data, queries)
+        for label, readout in READOUTS.items()
     }
-    methods = row['methods']
-    for label, readout in READOUTS.items():
-        planner: Any = Planner(model, trained_on, readout)
-        if graph is not None:
-            planner = DecisionPlanner(planner, graph)
-        methods[label] = quality(planner, data, queries)
-        if 'mre' not in row:
-            row['mre'] = distance_error(planner, queries)
     peers: dict[str, Any] = {
         'Dijkstra': Dijkstra,
         'A*, 16 landmarks': LandmarkSearch,
@@ -166,21 +196,49 @@ def run_graph(name: str, args: Any, results: Results) -> None:
         peers['CPD'] = CPD
     for label, build in peers.items():
         began = time.perf_counter()
-        planner = build(data)
+        peer = build(data)
         build_seconds = time.perf_counter() - began
         methods[label] = {
-            **quality(planner, data, queries),
-            'megabytes': planner.storage_bytes() / 1e6,
+            **quality(peer, data, queries),
+            'megabytes': peer.storage_bytes() / 1e6,
             'build_seconds': build_seconds,
         }
-    results.add(row)
-    settled = methods['Dijkstra']['expansions']
-    for label, row in methods.items():
-        print(
-            f'{name:18} {label:16} SR {row["success_rate"]:.3f} Gap '
-            f'{math.nan if row["gap"] is None else row["gap"]:7.2f} %, touches '
-            f'{row["expansions"] / settled:.3f}'
-        )
+    return {
+        **key,
+        'nodes': data.num_nodes,
+        'edges': data.num_edges,
+        'decisions': trained_on.num_nodes,
+        'queries': queries.starts.numel(),
+        'parameters': model.num_parameters(),
+        'megabytes': model.storage_bytes() / 1e6,
+        **{field: model.record['config'][field] for field in SETTINGS},
+        **training,
+        'methods': methods,
+        'mre': distance_error(planner, queries),
+    }
+
+
+def later_readouts(
+    row: dict[str, Any], labels: set[str], data: Data, queries: Queries
+) -> dict[str, Any]:
+    """What a row lacks, if its map is still in the cache."""
+    name = map_name(row)
+    if not is_cached(name):
+        return {}
+    graph = reduced(data)
+    model = BCM.load(CACHE / name, data if graph is None else graph.data)
+    if model.record['benchmark']['steps'] != row['steps']:
+        raise SystemExit(f'the map {name} is not that of its row: remove it')
+    return {
+        label: {
+            **quality(
+                planner_of(model, data, graph, READOUTS[label]), data, queries
+            ),
+            'commit': PROVENANCE['commit'],
+            'command': PROVENANCE['command'],
+        }
+        for label in labels
+    }
 
 
 def main() -> None:

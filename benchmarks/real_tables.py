@@ -8,7 +8,7 @@ from common import Results
 from markdown_table import NOT_RUN, markdown
 
 #: Readouts with their Gap and share of nodes touched.
-SEARCHES = ('BestFirst', 'BestFirst(1.2)', 'BestFirst(1.5)', 'Corridor')
+SEARCHES = ('BestFirst', 'BestFirst(1.2)', 'Corridor', 'Corridor of walks')
 
 
 def real_graphs() -> str:

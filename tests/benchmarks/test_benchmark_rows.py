@@ -249,3 +249,14 @@ def test_quick_runs_do_not_touch_the_committed_files():
     quick = experiment.results('table1_quality', quick=True).path
     assert common.RESULTS not in quick.parents
     assert quick.parent == experiment.figure_folder(quick=True)
+
+
+def test_a_row_gives_way_to_one_that_knows_more(tmp_path):
+    results = Results('x', tmp_path)
+    for number in (1, 2):
+        results.add({'number': number, 'commit': 'abc'})
+    results.replace({'number': 1}, {'number': 1, 'commit': 'abc', 'more': 3})
+    rows = Results('x', tmp_path).rows
+    assert [row['number'] for row in rows] == [1, 2]
+    assert rows[0] == {'number': 1, 'commit': 'abc', 'more': 3}
+    assert 'more' not in rows[1]
