@@ -29,6 +29,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     'ranking: none': {'ranking': 0.0},
     'ranking: three times': {'ranking': 0.012},
     'sources: half near the goals': {'near': 0.5},
+    'targets: fewer backups, of more values': {'sweeps': 25},
     'forced moves kept': {'full': True},
 }
 QUERIES_SEED = 7
