@@ -44,9 +44,10 @@ class Corridor:
     node.
 
     *Use it* as the default for good routes: most are optimal, at a tenth of the
-    nodes that exact search settles. With a map that
-    :class:`~bcm_pyg.planning.VisitedGreedy` never gets lost on,
-    :obj:`walk=VisitedGreedy()` is the fastest way to them.
+    nodes that exact search settles. Where
+    :class:`~bcm_pyg.planning.VisitedGreedy` seldom gets lost and many routes
+    are nearly as good, as on grids and in mazes, :obj:`walk=VisitedGreedy()`
+    is as good and faster; on roads, where its detours are long, it is not.
 
     Args:
         radius (int, optional): Hops to widen by, :math:`r`. (default: :obj:`1`)
