@@ -26,12 +26,10 @@ class FitConfig:
             :obj:`"paper"`: once. :obj:`"exact"`: until convergence, that is
             shortest-path labels; supervision, for comparison.
         sweeps: Number of backups, for :obj:`"sweeps"`; by default three tenths
-            of the hop diameter of the graph, and six where costs span more than
-            an order of magnitude, as on roads, and that many are cheap.
+            of the hop diameter of the graph.
         draws: Independent draws of nodes that the map is asked on for a goal;
             by default 4, and fewer on graphs of more than some thousand nodes.
-        seeds: Nodes of one draw; by default :math:`2.4 \sqrt{N}`, a quarter of
-            that if :obj:`sweeps` is over half of the hop diameter.
+        seeds: Nodes of one draw; by default :math:`2.4 \sqrt{N}`.
         sources: Source nodes of a step, each with all its neighbours.
         near: Share of the sources that are drawn near to one of the goals, at
             all scales of distance; the others come from anywhere. Not for
