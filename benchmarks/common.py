@@ -93,11 +93,16 @@ class Results:
         """
         self._write(lambda rows: [*rows, {**row, **PROVENANCE, **row}])
 
-    def replace(self, key: dict[str, Any], row: dict[str, Any]) -> None:
-        """Puts a row that knows more in the place of the one with this key."""
-        self._write(
-            lambda rows: [row if _has(there, key) else there for there in rows]
-        )
+    def extend(self, key: dict[str, Any], field: str, more: dict) -> None:
+        """Puts more into a field of the row with this key, as it is on disk."""
+
+        def change(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            (place,) = (i for i, row in enumerate(rows) if _has(row, key))
+            row = rows[place]
+            rows[place] = {**row, field: {**row[field], **more}}
+            return rows
+
+        self._write(change)
 
     def _write(self, change: Callable[[list], list]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,14 +13,20 @@ from typing import Any
 
 from common import parser, results_for
 from real_data import Queries, load
-from real_graphs import READOUTS, distance_error, quality, reduced
+from real_graphs import (
+    READOUTS,
+    distance_error,
+    planner_of,
+    quality,
+    reduced,
+    settings_of,
+)
 from torch_geometric import seed_everything
 from tqdm import tqdm
 
-from bcm_pyg import BCM, FitConfig, Planner, fit
+from bcm_pyg import BCM, FitConfig, fit
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries
-from bcm_pyg.planning import DecisionPlanner
 
 #: Settings that differ from the default; ``full``: with all forced moves. Twice
 #: the backups start from a quarter of the values: they need fewer, and so the
@@ -53,13 +59,12 @@ def run(change: str, steps: int, seed: int, pairs: int) -> dict[str, Any]:
     fit(model, trained_on, config)
     row: dict[str, Any] = {
         'nodes': trained_on.num_nodes,
+        **settings_of(model),
         'train_seconds': round(time.perf_counter() - began, 1),
         'methods': {},
     }
     for label in ('VisitedGreedy', 'BestFirst'):
-        planner: Any = Planner(model, trained_on, READOUTS[label])
-        if graph is not None:
-            planner = DecisionPlanner(planner, graph)
+        planner = planner_of(model, data, graph, READOUTS[label])
         row['methods'][label] = quality(planner, data, queries)
     return {**row, 'mre': distance_error(planner, queries)}
 
@@ -81,7 +86,7 @@ def main() -> None:
         results.add({**key, **row})
         walk = row['methods']['VisitedGreedy']
         tqdm.write(
-            f'{change:30} MRE {row["mre"]:.1f} %, SR '
+            f'{change:28} MRE {row["mre"]:.1f} %, SR '
             f'{walk["success_rate"]:.3f}, Gap {walk["gap"]} %'
         )
 

@@ -139,15 +139,22 @@ def run_graph(name: str, args: Any, results: Results) -> None:
     if row is None:
         row = new_row(key, *load(name, args.pairs))
         results.add(row)
-    elif missing := [
-        label for label in READOUTS if label not in row['methods']
-    ]:
+        say(name, row['methods'], row)
+        return
+    missing = [label for label in READOUTS if label not in row['methods']]
+    if missing and not is_cached(map_name(key)):
+        tqdm.write(f'{name}: its map is gone, not measured: {missing}')
+    elif missing:
         data, queries = load(name, row['queries'])
         methods = later_readouts(row, missing, data, queries)
-        row = {**row, 'methods': {**row['methods'], **methods}}
-        results.replace(key, row)
+        results.extend(key, 'methods', methods)
+        say(name, methods, row)
+
+
+def say(name: str, methods: dict[str, Any], row: dict[str, Any]) -> None:
+    """Prints what was measured."""
     settled = row['methods']['Dijkstra']['expansions']
-    for label, method in row['methods'].items():
+    for label, method in methods.items():
         gap = math.nan if method['gap'] is None else method['gap']
         tqdm.write(
             f'{name:18} {label:17} SR {method["success_rate"]:.3f} Gap '
@@ -167,6 +174,11 @@ def planner_of(
     if graph is None:
         return Planner(model, data, readout)
     return DecisionPlanner(Planner(model, graph.data, readout), graph)
+
+
+def settings_of(model: BCM) -> dict[str, Any]:
+    """Settings of the training of a map, defaults filled in."""
+    return {field: model.record['config'][field] for field in SETTINGS}
 
 
 def new_row(
@@ -211,7 +223,7 @@ def new_row(
         'queries': queries.starts.numel(),
         'parameters': model.num_parameters(),
         'megabytes': model.storage_bytes() / 1e6,
-        **{field: model.record['config'][field] for field in SETTINGS},
+        **settings_of(model),
         **training,
         'methods': methods,
         'mre': distance_error(planner, queries),
@@ -219,12 +231,10 @@ def new_row(
 
 
 def later_readouts(
-    row: dict[str, Any], labels: set[str], data: Data, queries: Queries
+    row: dict[str, Any], labels: list[str], data: Data, queries: Queries
 ) -> dict[str, Any]:
-    """What a row lacks, if its map is still in the cache."""
+    """What a row lacks, by its map, and where that comes from."""
     name = map_name(row)
-    if not is_cached(name):
-        return {}
     graph = reduced(data)
     model = BCM.load(CACHE / name, data if graph is None else graph.data)
     if model.record['benchmark']['steps'] != row['steps']:
@@ -234,8 +244,7 @@ def later_readouts(
             **quality(
                 planner_of(model, data, graph, READOUTS[label]), data, queries
             ),
-            'commit': PROVENANCE['commit'],
-            'command': PROVENANCE['command'],
+            **PROVENANCE,
         }
         for label in labels
     }

@@ -44,10 +44,10 @@ class Corridor:
     node.
 
     *Use it* as the default for good routes: most are optimal, at a tenth of the
-    nodes that exact search settles. Where
-    :class:`~bcm_pyg.planning.VisitedGreedy` seldom gets lost and many routes
-    are nearly as good, as on grids and in mazes, :obj:`walk=VisitedGreedy()`
-    is as good and faster; on roads, where its detours are long, it is not.
+    nodes that exact search settles. Where the walks of
+    :class:`~bcm_pyg.planning.VisitedGreedy` are nearly optimal, as of a well
+    trained map of a grid or a maze, :obj:`walk=VisitedGreedy()` is as good and
+    faster; where they make long detours, as on roads, the routes are worse.
 
     Args:
         radius (int, optional): Hops to widen by, :math:`r`. (default: :obj:`1`)

@@ -251,12 +251,19 @@ def test_quick_runs_do_not_touch_the_committed_files():
     assert quick.parent == experiment.figure_folder(quick=True)
 
 
-def test_a_row_gives_way_to_one_that_knows_more(tmp_path):
+def test_a_row_learns_more_later(tmp_path):
     results = Results('x', tmp_path)
-    for number in (1, 2):
-        results.add({'number': number, 'commit': 'abc'})
-    results.replace({'number': 1}, {'number': 1, 'commit': 'abc', 'more': 3})
+    for number in (1, 2, 2):
+        results.add({'number': number, 'methods': {'a': number}})
+    Results('x', tmp_path).extend({'number': 1}, 'methods', {'b': 3})
+    results.extend({'number': 1}, 'methods', {'c': 4})  # loses nothing
     rows = Results('x', tmp_path).rows
-    assert [row['number'] for row in rows] == [1, 2]
-    assert rows[0] == {'number': 1, 'commit': 'abc', 'more': 3}
-    assert 'more' not in rows[1]
+    assert [row['methods'] for row in rows] == [
+        {'a': 1, 'b': 3, 'c': 4},
+        {'a': 2},
+        {'a': 2},
+    ]
+    for number in (2, 3):  # two of them, none
+        with pytest.raises(ValueError, match='unpack'):
+            results.extend({'number': number}, 'methods', {'b': 3})
+    assert Results('x', tmp_path).rows == rows
