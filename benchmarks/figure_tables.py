@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import paper_numbers as paper
-from cells import beside, gap_and_success, number
+from cells import beside, gap_and_success, number, success
 from common import Results
 from markdown_table import NOT_RUN, markdown
 from methods import BASELINES, MAPS
-from row_groups import mean, select
+from row_groups import mean, select, time_share
 
 
 def storage() -> str:
@@ -69,6 +69,30 @@ def scaling() -> str:
         published = paper.SCALING.get(('bcm', side))
         lines.append([*line, published.gap if published else '-'])
     head.append('*BCM in the paper*')
+    return markdown(head, lines) if lines else f'{NOT_RUN}.'
+
+
+def patience() -> str:
+    """What the paper's objective comes to where it had more than our time."""
+    rows = [
+        row
+        for row in Results('figure3_scaling').rows
+        if row['method'] == 'bcm_paper' and row['seed'] == 42
+    ]
+    longer = {row['side'] for row in rows if time_share(row) > 1}
+    shown = [row for row in rows if row['side'] in longer]
+    shown.sort(key=lambda row: (row['side'], row['budget_seconds']))
+    lines = [
+        [
+            f'{row["side"] ** 2:,}',
+            f'{time_share(row):g}',
+            f'{row["train_steps"]:,}',
+            success([row]),
+            number(row['gap'], 2),
+        ]
+        for row in shown
+    ]
+    head = ['N', 'times our budget', 'steps', 'SR', 'Gap %']
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
 
 

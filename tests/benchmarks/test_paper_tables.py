@@ -5,7 +5,7 @@ import pytest
 from cells import of_the_time
 from common import Results
 from disagreements import REASONS, Comparison, compare, disagreements
-from figure_tables import paths, scaling, storage
+from figure_tables import paths, patience, scaling, storage
 from markdown_table import NOT_RUN, spread
 from methods import BASELINES, MAPS
 from paper_numbers import Reported
@@ -163,6 +163,20 @@ def test_figures(places):
         plain = {'method': 'apf', 'steps': steps, 'seed': seed}
         add('figure1_paths', {**plain, **fields})
     assert lines(paths(), 'APF') == [['APF', 'failed', '4', '-', '-']]
+
+
+def test_the_paper_objective_with_more_time(places):
+    fields = {'method': 'bcm_paper', 'side': 20, 'train_steps': 4000}
+    ours = {**fields, 'method': 'bcm_sweeps', 'budget_seconds': 480.0}
+    usual = row(**fields, budget_seconds=120.0, gap=40.0)
+    add('figure3_scaling', usual, row(**ours), row(**{**fields, 'side': 30}))
+    assert NOT_RUN in patience()  # none had more than the usual time
+    longer = {**fields, 'train_steps': 16_000, 'budget_seconds': 480.0}
+    add('figure3_scaling', row(**longer, gap=9.0), row(**longer, seed=111))
+    assert lines(patience())[2:] == [
+        ['400', '1', '4,000', '1.000', '40.00'],
+        ['400', '4', '16,000', '1.000', '9.00'],
+    ]
 
 
 def test_printed_and_sampled_deviations():
