@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import safetensors.torch
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from bcm_pyg import BCM, planning_graph
+from bcm_pyg import BCM, BCMError, planning_graph
 from bcm_pyg.nn import NodeEncoder
 from bcm_pyg.nn.io.config import config_digest
 
@@ -165,3 +167,18 @@ def in_text(change: Callable[[str], str]) -> Damage:
         path.write_text(change(path.read_text()))
 
     return damage
+
+
+def refuse(folder: Path, data: Data, message: str) -> None:
+    """Refused in little memory, whatever the folder claims."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(BCMError, match=message) as caught:
+            BCM.load(folder, data, force=True)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert type(caught.value) is BCMError
+    assert len(str(caught.value)) < 2000
+    assert 'memory' not in str(caught.value)
+    assert peak < 20e6
