@@ -31,8 +31,10 @@ def to_geojson(
     Args:
         plan (Plan): The routes.
         data (torch_geometric.data.Data): The graph that was planned on. Its
-            :obj:`lonlat` is drawn if it has one, as GeoJSON wants it; otherwise
-            its coordinates as they were in the source, up to three axes.
+            :obj:`lonlat` is drawn if it has one, as GeoJSON wants it: a route
+            across the 180th meridian is cut there, into a multi line string.
+            Otherwise its coordinates as they were in the source, up to three
+            axes.
         path (str or os.PathLike, optional): Where to write it, in full or not
             at all. (default: :obj:`None`)
 
@@ -40,15 +42,16 @@ def to_geojson(
         The feature collection.
     """
     routes = source_routes(plan, data)  # checks the plan too
-    places = _places(data)
+    places, on_globe = _places(data)
     _check_drawn(plan, places)
+    geometry = _geometry_on_globe if on_globe else _geometry
     features = []
     for query, route in enumerate(routes):
         cost = float(plan.cost[query])
         features.append(
             {
                 'type': 'Feature',
-                'geometry': _geometry(places[plan.path(query)].tolist()),
+                'geometry': geometry(places[plan.path(query)].tolist()),
                 'properties': {
                     'query': query,
                     'success': bool(plan.success[query]),
@@ -69,17 +72,21 @@ def to_geojson(
     return out
 
 
-def _places(data: Data) -> np.ndarray:
-    """Where each node is drawn, [N, 2 or 3]."""
+def _places(data: Data) -> tuple[np.ndarray, bool]:
+    """Where each node is drawn, [N, 2 or 3], and whether that is in degrees."""
     lonlat = known_lonlat(data)
     if lonlat is not None:
-        return lonlat.round(7)  # a centimetre
+        lon, lat = lonlat.T
+        # Some sources count to 360 degrees east, GeoJSON to 180 either way.
+        beyond = (np.abs(lon) > 180) & (np.abs(lon) <= 360)
+        lon = np.where(beyond, lon - np.copysign(360, lon), lon)
+        return np.stack([lon, lat], axis=1).round(7), True  # a centimetre
     if data.get('pos') is None or data.pos.dim() != 2 or data.pos.size(1) < 2:
         raise BCMError(
             'GeoJSON needs data.lonlat [N, 2], or data.pos of at least two axes'
         )
     places = source_positions(data)[:, :3]
-    return np.stack([_rounded(axis) for axis in places.T], axis=1)
+    return np.stack([_rounded(axis) for axis in places.T], axis=1), False
 
 
 def _rounded(axis: np.ndarray) -> np.ndarray:
@@ -108,6 +115,31 @@ def _geometry(places: list[list[float]]) -> dict[str, Any] | None:
     if len(places) == 1:  # a line has two positions or more
         return {'type': 'Point', 'coordinates': places[0]}
     return {'type': 'LineString', 'coordinates': places}
+
+
+def _geometry_on_globe(places: list[list[float]]) -> dict[str, Any] | None:
+    """Lines that go the short way, cut where that crosses 180 degrees."""
+    parts = _cut(places)
+    if len(parts) == 1:
+        return _geometry(parts[0])
+    return {'type': 'MultiLineString', 'coordinates': parts}
+
+
+def _cut(places: list[list[float]]) -> list[list[list[float]]]:
+    parts = [places[:1]]
+    for lon, lat in places[1:]:
+        last_lon, last_lat = parts[-1][-1]
+        if abs(lon - last_lon) > 180:
+            edge = math.copysign(180.0, last_lon - lon)
+            span = lon + 2 * edge - last_lon  # zero from -180 to 180
+            share = (edge - last_lon) / span if span else 0.0
+            crossing = round(last_lat + share * (lat - last_lat), 7)
+            parts[-1].append([edge, crossing])
+            parts.append([[-edge, crossing]])
+        parts[-1].append([lon, lat])
+    # A node on the meridian itself leaves a part of no length behind.
+    long = [part for part in parts if any(place != part[0] for place in part)]
+    return long or parts[:1]
 
 
 def _plain(name: object) -> object:

@@ -171,6 +171,65 @@ def test_real_network(data_dir):
         assert feature['properties']['start'] == int(data.node_id[path[0]])
 
 
+def drawn(lonlat):
+    """The geometry of the route along a chain of places."""
+    ids = torch.arange(len(lonlat))
+    data = from_arrays(
+        torch.rand(len(lonlat), 2),
+        torch.stack([ids[:-1], ids[1:]]),
+        torch.ones(len(lonlat) - 1),
+        lonlat=lonlat,
+    )
+    plan = Dijkstra(data)([0], [len(lonlat) - 1])
+    geometry = to_geojson(plan, data)['features'][0]['geometry']
+    return geometry['type'], geometry['coordinates']
+
+
+EAST = [[179.0, 10.0], [180.0, 12.0]]
+WEST = [[-180.0, 12.0], [-178.0, 16.0]]
+
+
+@pytest.mark.parametrize('other', [-178.0, 182.0])
+def test_lines_are_cut_at_the_180th_meridian(other):
+    there = [[179.0, 10.0], [other, 16.0]]
+    assert drawn(there) == ('MultiLineString', [EAST, WEST])
+    back = [[*reversed(WEST)], [*reversed(EAST)]]
+    assert drawn([*reversed(there)]) == ('MultiLineString', back)
+    kind, parts = drawn([[178.0, 10.0], *there, [179.0, 20.0], [178.0, 20.0]])
+    assert kind == 'MultiLineString'
+    assert parts[0] == [[178.0, 10.0], *EAST]
+    assert parts[1][:2] == WEST and parts[1][2][0] == -180
+    assert parts[2][0][0] == 180 and parts[2][1:] == [[179, 20], [178, 20]]
+    assert parts[1][2][1] == parts[2][0][1]
+
+
+@pytest.mark.parametrize(
+    ('lonlat', 'lines'),
+    [
+        ([[180, 1], [-179, 2]], [[-180, 1], [-179, 2]]),
+        ([[-179, 1], [180, 2]], [[-179, 1], [-180, 2]]),
+        ([[180, 1], [-180, 2]], [[-180, 1], [-180, 2]]),
+        ([[180, 1], [-180, 1]], [[180, 1], [180, 1]]),
+        ([[180, 1], [180, 1]], [[180, 1], [180, 1]]),
+        (
+            [[179, 0], [180, 1], [-180, 1], [-179, 2]],
+            [
+                [[179, 0], [180, 1], [180, 1]],
+                [[-180, 1], [-180, 1], [-179, 2]],
+            ],
+        ),
+    ],
+)
+def test_nodes_on_the_180th_meridian(lonlat, lines):
+    kind = 'LineString' if isinstance(lines[0][0], int) else 'MultiLineString'
+    assert drawn(lonlat) == (kind, lines)
+
+
+def test_long_lines_elsewhere_stay_whole():
+    line = [[-90.0, 1.0], [90.0, 2.0], [0.0, 0.0]]
+    assert drawn(line) == ('LineString', line)
+
+
 def test_a_place_that_is_unknown(tmp_path):
     lonlat = [[1.0, 2.0], [float('nan'), 2.0], [1.0, 1.0]]
     data = from_arrays(
