@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import paper_numbers as paper
-from cells import beside, gap_and_success, number, success
+from cells import beside, gap_and_success, number, seeds, success
 from common import Results
 from markdown_table import NOT_RUN, markdown
 from methods import BASELINES, MAPS
@@ -52,23 +52,24 @@ def storage() -> str:
 
 
 def scaling() -> str:
-    """Figure 3b: Gap by size."""
+    """Figure 3b: Gap by size; seeds in the order of the columns."""
     rows = Results('figure3_scaling').rows
     names = ['eigen', *(f'bcm_{kind}' for kind in MAPS)]
     head = ['N', 'EigenAgent Gap %', *(MAPS[kind].label for kind in MAPS)]
     lines = []
     for side in sorted({row['side'] for row in rows}):
         line = [f'{side * side:,}']
-        for name in names:
-            found = select(rows, method=name, side=side)
+        groups = [select(rows, method=name, side=side) for name in names]
+        for name, found in zip(names, groups, strict=True):
             cell = gap_and_success(found)
             if name == 'eigen' and not found and side > 60:
                 cell = 'too large'
             reported = paper.SCALING.get((name, side))
             line.append(f'{cell} ({reported.gap})' if reported else cell)
         published = paper.SCALING.get(('bcm', side))
-        lines.append([*line, published.gap if published else '-'])
-    head.append('*BCM in the paper*')
+        line.append(str(published.gap) if published else '-')
+        lines.append([*line, seeds(groups)])
+    head += ['*BCM in the paper*', 'seeds']
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
 
 
@@ -85,14 +86,13 @@ def patience() -> str:
     lines = [
         [
             f'{row["side"] ** 2:,}',
-            f'{time_share(row):g}',
             f'{row["train_steps"]:,}',
             success([row]),
             number(row['gap'], 2),
         ]
         for row in shown
     ]
-    head = ['N', 'times our budget', 'steps', 'SR', 'Gap %']
+    head = ['N', 'steps', 'SR', 'Gap %']
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
 
 

@@ -95,8 +95,8 @@ def draw_plane(ax: Axes, rows: list[Row], side: int, paper: bool) -> None:
     for name in names:
         found = select(rows, method=name, side=side)
         size, gap = mean(found, 'megabytes'), mean(found, 'gap')
-        if not size or gap is None:
-            continue  # nothing is kept, so there is no place on the axis
+        if size is None or gap is None:
+            continue
         full = min(values(found, 'success_rate')) == 1
         _point(ax, size, gap, name, full)
         packed = mean(found, 'packed_megabytes')
@@ -108,7 +108,7 @@ def draw_plane(ax: Axes, rows: list[Row], side: int, paper: bool) -> None:
         color = COLORS['bcm_sweeps']
         ax.plot(*at, 's', color=color, markerfacecolor='none')
         ax.annotate('BCM, paper', at, xytext=(5, 3), **_SMALL)
-    ax.set_xscale('log')
+    ax.set_xscale('symlog', linthresh=0.01)  # some keep nothing
     ax.set_yscale('symlog', linthresh=0.1)
     ax.margins(x=0.3, y=0.1)
     title = f'(c) N = {side**2}; hollow: some queries fail'

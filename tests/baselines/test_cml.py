@@ -79,6 +79,34 @@ def test_update_rule(grid):
         assert np.abs(mine - slow).max() < 1e-4
 
 
+def test_first_values_of_the_authors(grid):
+    """Standard deviations of 1, 0.1 and 0.1."""
+    cml = CML(grid, epochs=0)
+    assert str(cml) == (
+        'CML(walks=1000, length=32, epochs=0, dim=1000, weighted=False)'
+    )
+    for table, deviation in ((cml.Q, 1.0), (cml.V, 0.1), (cml.W, 0.1)):
+        assert abs(table.mean()) < 0.01 * deviation
+        assert table.std() == pytest.approx(deviation, rel=0.01)
+
+
+def test_every_walk_is_learned_from_ten_times_in_random_order(
+    grid, monkeypatch
+):
+    learned = []
+    monkeypatch.setattr(
+        CML, 'update', lambda cml, walk: learned.append(tuple(walk.tolist()))
+    )
+    CML(grid, walks=40, dim=1)
+    assert len(learned) == 400
+    assert {len(walk) for walk in learned} == {31}
+    epochs = [learned[i : i + 40] for i in range(0, 400, 40)]
+    assert len(set(epochs[0])) == 40
+    for epoch in epochs[1:]:
+        assert sorted(epoch) == sorted(epochs[0])
+    assert len(set(map(tuple, epochs))) == 10
+
+
 def test_update_by_hand():
     """Node 0 -> 1 -> 0 -> 1 in one dimension."""
     data = Data(

@@ -141,9 +141,15 @@ def test_encoders_and_visited(places):
     fields |= {'method': 'bcm_exact', 'readout': 'Greedy'}
     add('table4_visited', row(**fields, success_rate=0.5, wspl=0.45))
     found = lines(visited(), 'k_hot', 'supervised')[-1]
-    assert found[2:6] == ['0.500', NOT_RUN, '0.450', '-']
+    assert found[2:] == [NOT_RUN, NOT_RUN, '-', '-', '-', '-', '0']
+    fields['readout'] = 'VisitedGreedy'
+    other = row(**{**fields, 'seed': 111}, success_rate=0.1)
+    add('table4_visited', other, row(**fields, success_rate=0.9, wspl=0.8))
+    found = lines(visited(), 'k_hot', 'supervised')[-1]  # of 42 alone
+    assert found[2:6] == ['0.500', '0.900', '0.450', '0.800']
+    assert found[-1] == '1'
     found = lines(visited(), 'interaction', 'in the paper')[0]
-    assert found[2:] == ['0.84', '1.00', '0.799', '0.950', '0.951', '0.950']
+    assert found[2:8] == ['0.84', '1.00', '0.799', '0.950', '0.951', '0.950']
 
 
 def test_figures(places):
@@ -158,6 +164,7 @@ def test_figures(places):
     add('figure3_scaling', row(method='bcm_paper', gap=3.0, success_rate=0.5))
     found = lines(scaling(), '1,600')[0]
     assert found[1:3] == [f'{NOT_RUN} (45.2)', '3.00, SR 0.500']
+    assert found[-1] == '0/1/0/0'
     fields = {'success': False, 'cost': None, 'excess_percent': None}
     for seed, steps in ((111, 9), (42, 4)):
         plain = {'method': 'apf', 'steps': steps, 'seed': seed}
@@ -174,8 +181,8 @@ def test_the_paper_objective_with_more_time(places):
     longer = {**fields, 'train_steps': 16_000, 'budget_seconds': 480.0}
     add('figure3_scaling', row(**longer, gap=9.0), row(**longer, seed=111))
     assert lines(patience())[2:] == [
-        ['400', '1', '4,000', '1.000', '40.00'],
-        ['400', '4', '16,000', '1.000', '9.00'],
+        ['400', '4,000', '1.000', '40.00'],
+        ['400', '16,000', '1.000', '9.00'],
     ]
 
 
