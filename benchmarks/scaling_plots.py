@@ -114,6 +114,7 @@ def draw_plane(ax: Axes, rows: list[Row], side: int, paper: bool) -> None:
     title = f'(c) N = {side**2}; hollow: some queries fail'
     ax.set(xlabel='MB', ylabel='Gap %', title=title)
     ax.set_ylim(bottom=-0.05)
+    ax.set_xlim(left=-0.005)
 
 
 #: Names that would lie on each other.
