@@ -41,9 +41,9 @@ REASONS = {
     'draw of costs.',
     'bcm_paper': 'The paper states neither optimiser nor rate nor budget. '
     'One backup a step moves costs one edge at a time, and our minutes on two '
-    'CPU cores, or the share of them that is stated, are too few for it: with '
-    'more steps the Gap falls to about that of the paper at N = 400 (table '
-    'below Figure 3).',
+    'CPU cores, or the share of them that is stated, are too few for it. With '
+    'more steps it comes near to the paper, as the table below Figure 3 '
+    'shows.',
     'bcm_sweeps': 'Another objective: targets that iterate the backup, a '
     'calibrated last edge, a ranking term and a second-order optimiser. Where '
     'a share stands, ours had only that much of the training.',

@@ -78,7 +78,8 @@ def patience() -> str:
     rows = [
         row
         for row in Results('figure3_scaling').rows
-        if row['method'] == 'bcm_paper' and row['seed'] == 42
+        if (row['method'], row.get('seed')) == ('bcm_paper', 42)
+        and time_share(row) >= 1
     ]
     longer = {row['side'] for row in rows if time_share(row) > 1}
     shown = [row for row in rows if row['side'] in longer]

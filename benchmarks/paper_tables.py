@@ -11,7 +11,7 @@ from disagreements import disagreements
 from figure_tables import paths, patience, scaling, storage
 from markdown_table import markdown, spread
 from methods import BASELINES, MAPS, Method
-from row_groups import mean, select, values
+from row_groups import Row, mean, select, values
 
 IN_PAPER = '*in the paper*'
 REGIMES = ('uniform', 'mild', 'wide')
@@ -126,7 +126,7 @@ def encoders() -> str:
 def visited() -> str:
     """Table 4: efficiency is the share of the optimum among successes.
 
-    Both readouts of the same maps: a seed with one of them does not count.
+    Both readouts of the same maps: a map with one of them does not count.
     """
     rows = Results('table4_visited').rows
     readouts = ('Greedy', 'VisitedGreedy')
@@ -142,10 +142,8 @@ def visited() -> str:
                 )
                 for name in readouts
             ]
-            both = set.intersection(
-                *({row['seed'] for row in part} for part in found)
-            )
-            found = [[r for r in part if r['seed'] in both] for part in found]
+            both = set.intersection(*(set(map(_map_of, one)) for one in found))
+            found = [[r for r in one if _map_of(r) in both] for one in found]
             target = _target(kind) + of_the_time(sum(found, []))
             line = [encoder, target, *map(success, found)]
             for name in ('wspl', 'efficiency'):
@@ -158,6 +156,12 @@ def visited() -> str:
             line += [f'{wspl / sr:.3f}' for sr, wspl in pairs]
             lines.append([*line, ''])
     return markdown([*head, 'seeds'], lines)
+
+
+def _map_of(row: Row) -> tuple:
+    """What tells a trained map from another of its kind."""
+    names = ('seed', 'budget_seconds', 'train_steps', 'train_seconds')
+    return tuple(row.get(name) for name in names)
 
 
 def _target(kind: str) -> str:

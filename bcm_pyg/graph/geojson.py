@@ -22,8 +22,9 @@ def to_geojson(
 ) -> dict[str, Any]:
     """Routes as GeoJSON, for maps and geographic information systems.
 
-    One feature per query, in order: a line string (a point where start and goal
-    are the same, no geometry where no route was found) with the properties
+    One feature per query, in order: a line string (several across the 180th
+    meridian, a point where start and goal are the same, no geometry where no
+    route was found) with the properties
     :obj:`query`, :obj:`success`, :obj:`cost`, :obj:`hops`, :obj:`start` and
     :obj:`goal`, the last two in the ids of the graph's source. What a query
     without a route would have costs and ends at is null.
@@ -31,9 +32,9 @@ def to_geojson(
     Args:
         plan (Plan): The routes.
         data (torch_geometric.data.Data): The graph that was planned on. Its
-            :obj:`lonlat` is drawn if it has one, as GeoJSON wants it: a route
-            across the 180th meridian is cut there, into a multi line string.
-            Otherwise its coordinates as they were in the source, up to three
+            :obj:`lonlat` is drawn if it has one, as GeoJSON wants it:
+            longitudes from -180 to 180, and a route across that meridian cut
+            there, into a multi line string. Otherwise its coordinates as they were in the source, up to three
             axes.
         path (str or os.PathLike, optional): Where to write it, in full or not
             at all. (default: :obj:`None`)
@@ -43,7 +44,7 @@ def to_geojson(
     """
     routes = source_routes(plan, data)  # checks the plan too
     places, on_globe = _places(data)
-    _check_drawn(plan, places)
+    _check_drawn(plan, places, on_globe)
     geometry = _geometry_on_globe if on_globe else _geometry
     features = []
     for query, route in enumerate(routes):
@@ -97,10 +98,12 @@ def _rounded(axis: np.ndarray) -> np.ndarray:
     return axis.round(min(max(7 - math.floor(math.log10(span)), 0), 15))
 
 
-def _check_drawn(plan: Routes, places: np.ndarray) -> None:
-    """Refuses routes over nodes whose place is unknown."""
+def _check_drawn(plan: Routes, places: np.ndarray, on_globe: bool) -> None:
+    """Refuses routes over nodes whose place is unknown, or not on Earth."""
     drawn = plan.nodes[plan.nodes >= 0].unique().cpu().numpy()
     bad = ~np.isfinite(places[drawn]).all(axis=1)
+    if on_globe:  # longitudes up to 360 are within 180 by now
+        bad |= (np.abs(places[drawn]) > (180, 90)).any(axis=1)
     if bad.any():
         node = int(drawn[bad.argmax()])
         raise BCMError(

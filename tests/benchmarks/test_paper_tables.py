@@ -145,6 +145,9 @@ def test_encoders_and_visited(places):
     fields['readout'] = 'VisitedGreedy'
     other = row(**{**fields, 'seed': 111}, success_rate=0.1)
     add('table4_visited', other, row(**fields, success_rate=0.9, wspl=0.8))
+    for readout, steps in (('Greedy', 5), ('VisitedGreedy', 6)):
+        of_two_maps = {**fields, 'readout': readout, 'seed': 512}
+        add('table4_visited', row(**of_two_maps, train_steps=steps))
     found = lines(visited(), 'k_hot', 'supervised')[-1]  # of 42 alone
     assert found[2:6] == ['0.500', '0.900', '0.450', '0.800']
     assert found[-1] == '1'
@@ -176,7 +179,9 @@ def test_the_paper_objective_with_more_time(places):
     fields = {'method': 'bcm_paper', 'side': 20, 'train_steps': 4000}
     ours = {**fields, 'method': 'bcm_sweeps', 'budget_seconds': 480.0}
     usual = row(**fields, budget_seconds=120.0, gap=40.0)
-    add('figure3_scaling', usual, row(**ours), row(**{**fields, 'side': 30}))
+    shorter = row(**fields, budget_seconds=60.0)
+    add('figure3_scaling', usual, shorter, row(**ours))
+    add('figure3_scaling', row(**{**fields, 'side': 30}))
     assert NOT_RUN in patience()  # none had more than the usual time
     longer = {**fields, 'train_steps': 16_000, 'budget_seconds': 480.0}
     add('figure3_scaling', row(**longer, gap=9.0), row(**longer, seed=111))

@@ -225,6 +225,19 @@ def test_nodes_on_the_180th_meridian(lonlat, lines):
     assert drawn(lonlat) == (kind, lines)
 
 
+def test_longitudes_of_another_range():
+    line = [[190.0, 1.0], [359.0, 2.0], [1.0, 3.0]]
+    drawn_line = [[-170.0, 1.0], [-1.0, 2.0], [1.0, 3.0]]
+    assert drawn(line) == ('LineString', drawn_line)
+    assert drawn([[-182.0, 1.0], [178.0, 1.0]])[1] == [[178, 1], [178, 1]]
+
+
+@pytest.mark.parametrize('place', [[400.0, 1.0], [4e5, 4e6], [1.0, 91.0]])
+def test_places_that_are_not_on_earth(place):
+    with pytest.raises(BCMError, match='node 1 of a route cannot be drawn'):
+        drawn([[1.0, 1.0], place])
+
+
 def test_long_lines_elsewhere_stay_whole():
     line = [[-90.0, 1.0], [90.0, 2.0], [0.0, 0.0]]
     assert drawn(line) == ('LineString', line)
