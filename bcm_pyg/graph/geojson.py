@@ -34,8 +34,8 @@ def to_geojson(
         data (torch_geometric.data.Data): The graph that was planned on. Its
             :obj:`lonlat` is drawn if it has one, as GeoJSON wants it:
             longitudes from -180 to 180, and a route across that meridian cut
-            there, into a multi line string. Otherwise its coordinates as they were in the source, up to three
-            axes.
+            there, into a multi line string. Otherwise its coordinates as they
+            were in the source, up to three axes.
         path (str or os.PathLike, optional): Where to write it, in full or not
             at all. (default: :obj:`None`)
 
