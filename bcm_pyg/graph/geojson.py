@@ -24,10 +24,10 @@ def to_geojson(
 
     One feature per query, in order: a line string (several across the 180th
     meridian, a point where start and goal are the same, no geometry where no
-    route was found) with the properties
-    :obj:`query`, :obj:`success`, :obj:`cost`, :obj:`hops`, :obj:`start` and
-    :obj:`goal`, the last two in the ids of the graph's source. What a query
-    without a route would have costs and ends at is null.
+    route was found) with the properties :obj:`query`, :obj:`success`,
+    :obj:`cost`, :obj:`hops`, :obj:`start` and :obj:`goal`, the last two in the
+    ids of the graph's source. What a query without a route would have costs and
+    ends at is null.
 
     Args:
         plan (Plan): The routes.
