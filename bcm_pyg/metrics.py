@@ -13,11 +13,13 @@ from torch_geometric.data import Data
 
 from bcm_pyg.baselines import shortest_distances
 from bcm_pyg.errors import BCMError
-from bcm_pyg.graph import planning_graph
+from bcm_pyg.graph import fingerprint, planning_graph
 from bcm_pyg.planning import Plan
-from bcm_pyg.planning.check_plan import check_plan
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import Adjacency, as_queries
+
+#: How far a stated cost may be from the sum of its edges, relatively.
+TOLERANCE = 1e-4
 
 
 def success_rate(plan: Plan, optimal: Tensor) -> float:
@@ -130,15 +132,19 @@ def evaluate(
             'planner must be a Planner, a baseline or another callable of '
             f'starts and goals (got {type(planner).__name__})'
         )
-    adjacency = Adjacency.from_data(planning_graph(data).cpu())
+    data = planning_graph(data).cpu()
+    adjacency = Adjacency.from_data(data)
     start, goal = as_queries(starts, goals, adjacency.num_nodes)
     began = time.perf_counter()
     plan = planner(start, goal)
     seconds = time.perf_counter() - began
     if isinstance(plan, Plan):
-        plan = Plan(
-            **{k: torch.as_tensor(v).cpu() for k, v in vars(plan).items()}
-        )
+        plan = plan.to('cpu')
+        if plan.graph not in (None, fingerprint(data)):
+            raise BCMError(
+                'the planner plans on another graph, or with other costs: '
+                'evaluate it on its own (of a simplified graph, the full one)'
+            )
     check_plan(plan, adjacency, start, goal)
     optimal = shortest_distances(adjacency, start, goal)
     return Report(
@@ -151,6 +157,55 @@ def evaluate(
         seconds_per_query=seconds / max(1, start.numel()),
         num_queries=start.numel(),
     )
+
+
+def check_plan(
+    plan: Plan, adjacency: Adjacency, starts: Tensor, goals: Tensor
+) -> None:
+    """Refuses a plan whose routes are not what it says they are.
+
+    A route of a successful query must lead from its start to its goal along
+    edges of the graph, and its cost must be theirs.
+    """
+    if not isinstance(plan, Plan):
+        raise BCMError(
+            'a planner must turn starts and goals into a Plan (got '
+            f'{type(plan).__name__})'
+        )
+    if len(plan) != starts.numel() or plan.nodes.dim() != 2:
+        raise BCMError(
+            f'the planner answered {len(plan)} of {starts.numel()} queries, '
+            f'with nodes of shape {tuple(plan.nodes.shape)}'
+        )
+    nodes = plan.nodes.to(adjacency.device)[plan.success]
+    query = plan.success.nonzero().squeeze(1)
+    if query.numel() == 0:
+        return
+    used = nodes >= 0
+    length = used.sum(dim=1)
+    place = torch.arange(nodes.size(1), device=nodes.device)
+    straight = (used == (place < length[:, None])).all(dim=1) & (length > 0)
+    _refuse(query, ~straight, 'its nodes are not padded with -1 at the end')
+    last = nodes.gather(1, (length - 1)[:, None]).squeeze(1)
+    ends = (nodes[:, 0] == starts[query]) & (last == goals[query])
+    _refuse(query, ~ends, 'it does not lead from its start to its goal')
+    missing = (adjacency.route_edges(nodes) == -2).any(dim=1)
+    _refuse(query, missing, 'it uses a missing edge')
+    cost = adjacency.route_costs(nodes)
+    stated = plan.cost.to(cost)[plan.success]
+    right = (stated - cost).abs() <= TOLERANCE * cost.clamp(min=1e-12)
+    _refuse(query, ~right, 'its cost is not the sum of its edges')
+    hops = plan.hops.to(length)[plan.success]
+    _refuse(query, hops != length - 1, 'its hops are not those of its nodes')
+
+
+def _refuse(query: Tensor, bad: Tensor, why: str) -> None:
+    if bool(bad.any()):
+        first = int(query[bad][0])
+        raise BCMError(
+            f'the route of query {first} is wrong: {why} (was the planner '
+            'built for this graph and these costs?)'
+        )
 
 
 def _mean(values: Tensor) -> float:

@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
+from bcm_pyg.graph._routes import check_routes
 from bcm_pyg.planning import Plan
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def plot_route(
     for name, one in plans.items():
         if not -len(one) <= query < len(one):
             raise BCMError(f'{name} has {len(one)} queries, none is {query}')
+        check_routes(one, data)
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 6), layout='constrained')
 

@@ -23,6 +23,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, FitConfig, Planner, evaluate, fit
 from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.planning import VisitedGreedy
 
 GRIDS = [(20, 'wide'), (40, 'wide'), (40, 'mild'), (40, 'uniform')]
 GRIDS += [(60, 'wide')]
@@ -38,7 +39,8 @@ def measure(
         folder_bytes = sum(p.stat().st_size for p in Path(folder).iterdir())
         small = BCM.load(folder, data)
     starts, goals = sample_queries(data, pairs, seed=seed)
-    report = evaluate(Planner(small, data), data, starts, goals)
+    planner = Planner(small, data, VisitedGreedy())
+    report = evaluate(planner, data, starts, goals)
     return {
         'parameters': model.num_parameters(),
         'weight_bytes': small.storage_bytes(),

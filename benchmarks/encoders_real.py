@@ -124,10 +124,10 @@ def main() -> None:
             seed=seed,
             validation_queries=0,
         )
-        decisions = reduced(data)
-        trained_on = data if decisions is None else decisions.data
+        simplified = reduced(data)
+        trained_on = data if simplified is None else simplified.data
         model, training = train(trained_on, *ENCODERS[encoder], config)
-        planner = planner_of(model, data, decisions, VisitedGreedy())
+        planner = planner_of(model, data, simplified, VisitedGreedy())
         row = {
             **key,
             'nodes': data.num_nodes,

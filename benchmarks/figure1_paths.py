@@ -30,6 +30,7 @@ from walks import apf_walk, cml_walk
 
 from bcm_pyg import Planner
 from bcm_pyg.baselines import Dijkstra
+from bcm_pyg.planning import VisitedGreedy
 
 METHODS = (
     'dijkstra',
@@ -66,7 +67,7 @@ def path_job(grid: Grid, method: str, args: Any) -> Job:
             model = load_or_train(grid, targets, args)
             if model is None:
                 return None
-            planner = Planner(model, data)
+            planner = Planner(model, data, VisitedGreedy())
         else:
             build = BASELINES[method].build
             assert build is not None

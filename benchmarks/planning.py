@@ -1,13 +1,13 @@
 """How fast and how good readouts are.
 
 ``--speed``    time per query over one scipy Dijkstra, by size and batch
-``--quality``  Gap against nodes touched and time, of every readout
+``--quality``  Gap against nodes expanded and time, of every readout
 ``--memory``   peak memory of 10,000 queries at a million nodes
 
 All of one size is timed in one process, so that ratios mean something. Speed
-does not depend on what the weights are: where no trained map is at hand, an
-untrained one is driven along the true routes (driven.py). Run it alone on the
-machine.
+does not depend on what the weights are: where no trained map is at hand, one
+that is made by hand walks straight over a grid without walls (straight_map.py).
+Run it alone on the machine.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import resource
 from typing import Any
 
 from common import parser, results_for
-from driven import drive, sample_routes
-from readout_speed import one_search, speed, trained
-from torch_geometric import seed_everything
+from readout_speed import keeps_edges, one_search, speed, trained
+from straight_map import straight_map
 from tqdm import tqdm
 
-from bcm_pyg import BCM, Planner, evaluate, planning_graph
+from bcm_pyg import Planner, evaluate, planning_graph
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.planning import (
+    Backtracking,
     Beam,
     BestFirst,
     Corridor,
@@ -37,6 +37,7 @@ from bcm_pyg.utils import Adjacency
 READOUTS = {
     'Greedy()': Greedy(),
     'VisitedGreedy()': VisitedGreedy(),
+    'Backtracking()': Backtracking(),
     'Lookahead(2)': Lookahead(2),
     'Lookahead(4)': Lookahead(4),
     'Beam(4)': Beam(4),
@@ -46,6 +47,7 @@ READOUTS = {
     'Corridor(0)': Corridor(0),
     'Corridor()': Corridor(),
     'Corridor(2)': Corridor(2),
+    'Corridor(guide=VisitedGreedy())': Corridor(guide=VisitedGreedy()),
 }
 
 #: Sides of the grids that are timed.
@@ -77,7 +79,7 @@ def run_quality(args: Any) -> None:
             if results.find(**key):
                 continue
             planner = Planner(model, data, readout)
-            planner(starts, goals)  # with its cache filled in
+            planner(starts, goals)  # what it keeps of the edges is made
             report = evaluate(planner, data, starts, goals)
             results.add(
                 {
@@ -92,27 +94,24 @@ def run_quality(args: Any) -> None:
 
 def run_memory(args: Any) -> None:
     """Alone in its process: the peak is that of everything before."""
-    side, num = (100, 100) if args.quick else (1000, 10_000)
-    cache = not args.no_cache
+    side, num = (args.sides or [1000])[0], 10_000
+    if args.quick:
+        side, num = 100, 100
     results = results_for('planning_memory', args.quick)
-    key = {'nodes': side * side, 'queries': num, 'cache': cache}
+    key = {'nodes': side * side, 'queries': num}
     if results.find(**key):
         return
-    data = planning_graph(weighted_grid('ushape', side, 'wide', 42))
-    adjacency = Adjacency.from_data(data)
+    data = planning_graph(weighted_grid('open', side, 'wide', 42))
+    starts, goals = sample_queries(data, num, seed=0)
     graph = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    seed_everything(0)
-    model = BCM.from_data(data)
-    planner = Planner(model, data, VisitedGreedy(), cache=cache)
-    driver = drive(planner, sample_routes(adjacency, num, seed=0))
-    driver.begin()
-    plan = planner(driver.starts, driver.goals)
+    planner = Planner(straight_map(), data, VisitedGreedy())
+    plan = planner(starts, goals)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     results.add(
         {
             **key,
             'success_rate': float(plan.success.float().mean()),
-            'cached_edges': planner.scorer.ranking is not None,
+            'cached_edges': keeps_edges(planner),
             'graph_gigabytes': graph,
             'peak_gigabytes': peak,
         }
@@ -123,10 +122,7 @@ def main() -> None:
     flags = parser(__doc__)
     for part in ('speed', 'quality', 'memory'):
         flags.add_argument(f'--{part}', action='store_true')
-    flags.add_argument('--sides', type=int, nargs='+')
-    flags.add_argument(
-        '--no-cache', action='store_true', help='memory without edge cache'
-    )
+    flags.add_argument('--sides', type=int, nargs='+', help='of the grids')
     args = flags.parse_args()
     parts = {
         'speed': run_speed,

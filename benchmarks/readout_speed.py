@@ -11,10 +11,9 @@ from typing import Any
 import networkx as nx
 import torch
 from common import CACHE, training_seconds
-from driven import drive, sample_routes
 from scipy.sparse.csgraph import dijkstra
+from straight_map import straight_map
 from torch import Tensor
-from torch_geometric import seed_everything
 from torch_geometric.data import Data
 from torch_geometric.utils import to_networkx
 
@@ -22,6 +21,7 @@ from bcm_pyg import BCM, Planner, planning_graph
 from bcm_pyg.baselines import APSP, CCH, Dijkstra
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.planning import (
+    Backtracking,
     Beam,
     BestFirst,
     Corridor,
@@ -30,16 +30,21 @@ from bcm_pyg.planning import (
     Plan,
     VisitedGreedy,
 )
-from bcm_pyg.planning.choice import Chooser
-from bcm_pyg.planning.rollout import visited_sets
-from bcm_pyg.planning.walk_log import WalkLog
 from bcm_pyg.utils import Adjacency
 
 BATCHES = (1, 10, 100, 1000, 10_000)
 #: Sides of grids whose trained map walks by itself.
 TRAINED = (40, 60)
 #: Readouts that are timed beside VisitedGreedy, where the map is trained.
-OTHER_READOUTS = [Greedy(), Lookahead(2), Beam(4), BestFirst(), Corridor()]
+OTHER_READOUTS = [
+    Greedy(),
+    Backtracking(),
+    Lookahead(2),
+    Beam(4),
+    BestFirst(),
+    Corridor(),
+    Corridor(guide=VisitedGreedy()),
+]
 
 
 def seconds_of(action: Callable[[], Any], least: float = 0.5) -> float:
@@ -76,19 +81,16 @@ def one_search(adjacency: Adjacency, starts: Tensor) -> float:
 def speed(side: int, seed: int, quick: bool) -> dict[str, Any]:
     """Everything at one size, in units of one search."""
     data = planning_graph(weighted_grid('ushape', side, 'wide', seed))
-    adjacency = Adjacency.from_data(data)
     model = trained(side, seed, data)
     is_trained = model is not None
-    seed_everything(0)
-    model = BCM.from_data(data) if model is None else model
+    if model is None:
+        data = planning_graph(weighted_grid('open', side, 'wide', seed))
+        model = straight_map()
+    adjacency = Adjacency.from_data(data)
     sizes = [size for size in BATCHES if size <= (100 if quick else 10_000)]
-    planner = Planner(model, data, VisitedGreedy(), cache=True)
-    driver: Any = _Free(data, max(sizes))
-    if not is_trained:
-        num = min(max(sizes), data.num_nodes // 2)
-        driver = drive(planner, _routes(adjacency, num))
-    num = driver.starts.numel()
-    unit = one_search(adjacency, driver.starts)
+    planner = Planner(model, data, VisitedGreedy())
+    starts, goals = sample_queries(data, max(sizes), seed=0)
+    unit = one_search(adjacency, starts)
     ratio: dict[str, float] = {}
     row: dict[str, Any] = {
         'side': side,
@@ -96,22 +98,20 @@ def speed(side: int, seed: int, quick: bool) -> dict[str, Any]:
         'nodes': data.num_nodes,
         'trained': is_trained,
         'search_ms': 1e3 * unit,
-        'cached_edges': planner.scorer.ranking is not None,
+        'cached_edges': keeps_edges(planner),
         'ratio': ratio,
     }
+    batch = min(1000, max(sizes))
     for size in sizes:
-        size = min(size, num)
-
-        def walk(size: int = size) -> Plan:
-            driver.begin()
-            return planner(driver.starts[:size], driver.goals[:size])
-
-        plan = walk()
+        walk = partial(planner, starts[:size], goals[:size])
+        plan: Plan = walk()
         row['success_rate'] = float(plan.success.float().mean())
         row['hops'] = float(plan.hops.float().mean())
-        ratio[f'VisitedGreedy, {size}'] = seconds_of(walk) / size / unit
-    batch = min(1000, num)
-    row['hop_over_gemm'] = _hop(planner, driver, batch) / _bare_gemm(batch)
+        seconds = seconds_of(walk)
+        ratio[f'VisitedGreedy, {size}'] = seconds / size / unit
+        if size == batch:
+            hop = seconds / int(plan.expansions.sum())
+            row['hop_over_gemm'] = hop / _bare_product(model, batch)
     others = _exact(data)
     if is_trained:
         others += [
@@ -120,54 +120,28 @@ def speed(side: int, seed: int, quick: bool) -> dict[str, Any]:
         ]
     for name, other, few in others:
         some = min(few, batch)
-        ends = driver.starts[:some], driver.goals[:some]
+        ends = starts[:some], goals[:some]
         ratio[name] = seconds_of(partial(other, *ends)) / some / unit
-    row['search_ms_after'] = 1e3 * one_search(adjacency, driver.starts)
+    row['search_ms_after'] = 1e3 * one_search(adjacency, starts)
     for name, value in ratio.items():
         print(f'N = {data.num_nodes:8} {name:24} {value:.4f}')
     return row
 
 
-class _Free:
-    """Queries for a trained map, which finds its way by itself."""
+def keeps_edges(planner: Planner) -> bool:
+    """Whether the planner keeps what edges contribute to scores.
 
-    def __init__(self, data: Data, num: int) -> None:
-        self.starts, self.goals = sample_queries(data, num, seed=0)
-
-    def begin(self) -> None:
-        """Nothing to prepare."""
-
-
-def _routes(adjacency: Adjacency, num: int) -> Tensor:
-    """True routes from as many starts as some seconds of search allow."""
-    size = adjacency.num_nodes
-    sources = 1000 if size <= 50_000 else 200 if size <= 300_000 else 40
-    return sample_routes(adjacency, num, seed=0, sources=min(sources, num))
+    Makes it, if it does.
+    """
+    kept, _ = planner.scorer.arrays()  # type: ignore[attr-defined]
+    return len(kept.slope) > 0
 
 
-def _hop(planner: Planner, driver: Any, batch: int) -> float:
-    """Seconds of a step of a batch of walks, with all that belongs to it."""
-    adjacency, goals = planner.adjacency, driver.goals[:batch]
-    used = (adjacency.degree() > 0).nonzero().squeeze(1)
-    nodes = used[torch.randint(used.numel(), (batch,))]
-    choose = Chooser(planner.scorer, adjacency, prefer_unvisited=True)
-    rows = choose.goal_rows(goals)
-    visited = visited_sets(batch, adjacency)
-    row, query = visited.rows(), torch.arange(batch)
-
-    def hop() -> None:
-        driver.begin()
-        log = WalkLog(nodes, goals, adjacency)
-        choice = choose(nodes, goals, rows, visited, row)
-        log.add(query, choice)
-        (choice.node == goals).nonzero()
-
-    return seconds_of(hop)
-
-
-def _bare_gemm(batch: int) -> float:
-    a, b = torch.randn(batch, 256), torch.randn(256, 256)
-    return seconds_of(lambda: a @ b)
+def _bare_product(model: BCM, batch: int) -> float:
+    """Seconds of the product of a layer, for one of a batch of rows."""
+    width = model.transition.hidden_channels
+    a, b = torch.randn(batch, width), torch.randn(width, width)
+    return seconds_of(lambda: a @ b) / batch
 
 
 def _exact(data: Data) -> list[tuple[str, Callable[..., Any], int]]:

@@ -2,7 +2,7 @@
 
 Every graph is trained for a fixed time and read out in every way, on its own
 queries, beside exact search. Forced moves are taken out first where they are
-many (``decision_graph``). Resumable: rows that are there are not run again; of
+many (``simplify_graph``). Resumable: rows that are there are not run again; of
 a readout that has come since only that is measured, on the same map.
 """
 
@@ -29,23 +29,19 @@ from tqdm import tqdm
 
 from bcm_pyg import BCM, BCMError, FitConfig, Planner, evaluate
 from bcm_pyg.baselines import CCH, CPD, Dijkstra
-from bcm_pyg.graph import DecisionGraph, decision_graph
+from bcm_pyg.graph import SimplifiedGraph, simplify_graph
 from bcm_pyg.planning import (
+    Backtracking,
     Beam,
     BestFirst,
     Corridor,
-    DecisionPlanner,
+    EdgeScores,
     Greedy,
-    LandmarkBounds,
     Lookahead,
     Plan,
     Readout,
     VisitedGreedy,
 )
-from bcm_pyg.planning.landmarks import BoundScorer
-from bcm_pyg.planning.restricted import restricted_search
-from bcm_pyg.planning.routes import joined
-from bcm_pyg.planning.search import search
 from bcm_pyg.utils import Adjacency
 
 #: Take out forced nodes where they are at least this share of all.
@@ -54,12 +50,13 @@ FORCED_SHARE = 0.1
 READOUTS: dict[str, Readout] = {
     'VisitedGreedy': VisitedGreedy(),
     'Greedy': Greedy(),
+    'Backtracking': Backtracking(),
     'Lookahead(2)': Lookahead(2),
     'Beam(4)': Beam(4),
     'BestFirst': BestFirst(),
     'BestFirst(1.2)': BestFirst(1.2),
     'Corridor': Corridor(),
-    'Corridor of walks': Corridor(walk=VisitedGreedy()),
+    'Corridor of walks': Corridor(guide=VisitedGreedy()),
 }
 
 #: Settings of the training that a row tells.
@@ -77,34 +74,36 @@ SETTINGS = (
 MAX_CPD_NODES = 6000
 
 
-class LandmarkSearch:
-    """A* with bounds from 16 landmarks, the exact way to touch fewer nodes."""
+class LandmarkSearch(Planner):
+    """A* with bounds from 16 landmarks, the exact way to expand fewer nodes.
+
+    A planner that finds no route and is asked to prove the best: the proof is
+    such a search, in which nodes that are reached at less cost open again.
+    """
 
     def __init__(self, data: Data) -> None:
-        self.adjacency = Adjacency.from_data(data)
-        self.bounds = LandmarkBounds(self.adjacency)
-
-    def __call__(self, starts: Tensor, goals: Tensor) -> Plan:
-        """Best routes: nodes that are reached at less cost open again."""
-        scorer, adjacency = BoundScorer(self.bounds), self.adjacency
-        parts = []
-        for part in search(scorer, adjacency, starts, goals, reopen=True):
-            query = part.query
-            plan = restricted_search(
-                adjacency, part.pairs, starts[query], goals[query]
-            )
-            parts.append((query, plan))
-        return joined(parts)
-
-    def storage_bytes(self) -> int:
-        """Of the distances to and from landmarks."""
-        return self.bounds.num_bytes()
+        super().__init__(_no_scores, data, _no_routes, epsilon=0.0)
+        self.complete = False  # that is what the proof is for
+        _ = self.bounds  # found now, not at the first query
 
 
-def reduced(data: Data) -> DecisionGraph | None:
-    """The decision graph, where it is worth it."""
+def _no_scores(nodes: Tensor, goals: Tensor) -> EdgeScores:
+    raise AssertionError('no map is asked')
+
+
+def _no_routes(
+    scorer: Any, adjacency: Adjacency, starts: Tensor, goals: Tensor
+) -> Plan:
+    """The readout that finds nothing."""
+    cost = torch.full_like(starts, math.inf, dtype=torch.float64)
+    nothing = torch.full_like(starts, -1)[:, None]
+    return Plan.from_routes(cost, nothing, torch.zeros_like(starts))
+
+
+def reduced(data: Data) -> SimplifiedGraph | None:
+    """The simplified graph, where it is worth it."""
     try:
-        graph = decision_graph(data)
+        graph = simplify_graph(data)
     except BCMError:
         return None
     forced = 1 - graph.node.numel() / data.num_nodes
@@ -112,7 +111,7 @@ def reduced(data: Data) -> DecisionGraph | None:
 
 
 def quality(planner: Any, data: Data, queries: Queries) -> dict[str, Any]:
-    """SR, Gap, nodes touched and time of a planner."""
+    """SR, Gap, nodes expanded and time of a planner."""
     report = evaluate(planner, data, queries.starts, queries.goals).as_dict()
     names = ('success_rate', 'gap', 'expansions', 'seconds_per_query')
     # Without a success there is no Gap, and JSON has no NaN.
@@ -158,7 +157,7 @@ def say(name: str, methods: dict[str, Any], row: dict[str, Any]) -> None:
         gap = math.nan if method['gap'] is None else method['gap']
         tqdm.write(
             f'{name:18} {label:17} SR {method["success_rate"]:.3f} Gap '
-            f'{gap:7.2f} %, touches {method["expansions"] / settled:.3f}'
+            f'{gap:7.2f} %, expands {method["expansions"] / settled:.3f}'
         )
 
 
@@ -168,12 +167,12 @@ def map_name(key: dict[str, Any]) -> str:
 
 
 def planner_of(
-    model: BCM, data: Data, graph: DecisionGraph | None, readout: Readout
+    model: BCM, data: Data, graph: SimplifiedGraph | None, readout: Readout
 ) -> Any:
-    """A planner of the whole graph."""
-    if graph is None:
-        return Planner(model, data, readout)
-    return DecisionPlanner(Planner(model, graph.data, readout), graph)
+    """A planner of the whole graph, with all that it keeps made."""
+    planner = Planner(model, data if graph is None else graph, readout)
+    planner.scorer.arrays()  # type: ignore[attr-defined]
+    return planner
 
 
 def settings_of(model: BCM) -> dict[str, Any]:

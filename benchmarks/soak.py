@@ -30,6 +30,7 @@ from torch_geometric.data import Data
 from bcm_pyg import BCM, FitConfig, Planner, evaluate, fit, planning_graph
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.planning import (
+    Backtracking,
     Beam,
     BestFirst,
     Corridor,
@@ -42,6 +43,7 @@ from bcm_pyg.planning import (
 READOUTS: list[Readout] = [
     Greedy(),
     VisitedGreedy(),
+    Backtracking(),
     Lookahead(2),
     Beam(4),
     BestFirst(),

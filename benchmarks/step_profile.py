@@ -18,7 +18,7 @@ from bcm_pyg.training.optimizer import make_optimizer
 from bcm_pyg.training.sampling import PairSampler
 from bcm_pyg.training.targets import Block, make_targets
 from bcm_pyg.training.trainer import MAX_GRAD_NORM
-from bcm_pyg.utils import Adjacency, Reachability
+from bcm_pyg.utils import Adjacency
 
 
 class _Run:
@@ -32,7 +32,7 @@ class _Run:
         self.model = BCM.from_data(self.data)
         generator = torch.Generator().manual_seed(0)
         sampler = PairSampler(
-            self.adjacency, Reachability(self.adjacency), generator
+            self.adjacency, self.adjacency.reachability, generator
         )
         self.targets = make_targets(
             self.model, self.data, self.adjacency, sampler, self.config

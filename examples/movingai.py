@@ -20,7 +20,7 @@ from bcm_pyg import BCM, FitConfig, Planner, Report, evaluate, fit
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries
 from bcm_pyg.graph import read_movingai, read_scenarios
-from bcm_pyg.planning import BestFirst
+from bcm_pyg.planning import BestFirst, VisitedGreedy
 from bcm_pyg.plotting import plot_route
 
 BESIDE = Path(__file__).parents[2] / 'shared' / 'data'
@@ -70,8 +70,8 @@ fit(model, data, FitConfig(time_budget=args.budget), progress=True)
 
 planners = {
     'Dijkstra': Dijkstra(data),
-    'BCM, walk': Planner(model, data),
-    'BCM': Planner(model, data, readout=BestFirst()),
+    'BCM, walk': Planner(model, data, VisitedGreedy()),
+    'BCM': Planner(model, data, BestFirst()),
 }
 plans = {name: plan(starts, goals) for name, plan in planners.items()}
 wrong = (plans['Dijkstra'].cost - optimal).abs().max()

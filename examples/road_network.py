@@ -19,14 +19,14 @@ from bcm_pyg import BCM, FitConfig, Planner, Report, evaluate, fit
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries
 from bcm_pyg.graph import (
-    decision_graph,
     from_osmnx,
     largest_component,
     read_npz,
+    simplify_graph,
     source_routes,
     to_geojson,
 )
-from bcm_pyg.planning import BestFirst, DecisionPlanner
+from bcm_pyg.planning import BestFirst, VisitedGreedy
 from bcm_pyg.plotting import plot_route
 
 BESIDE = Path(__file__).parents[2] / 'shared' / 'data'
@@ -69,18 +69,16 @@ print(
     f'{data.num_nodes} nodes, {data.num_edges} directed edges; '
     f'{data.dropped_nodes} nodes that cannot be reached or left were dropped'
 )
-graph = decision_graph(data)  # dead ends and chains leave no choice
+graph = simplify_graph(data)  # dead ends and chains leave no choice
 print(graph)
 model = BCM.from_data(graph.data)
 print(f'the map has {model.storage_bytes() / 1e6:.2f} MB')
 fit(model, graph.data, FitConfig(time_budget=args.budget), progress=True)
 
-walk = Planner(model, graph.data)
-search = Planner(model, graph.data, readout=BestFirst())
-planners = {
+planners = {  # given the simplified graph, they answer on the full one
     'Dijkstra': Dijkstra(data),
-    'BCM, walk': DecisionPlanner(walk, graph),
-    'BCM': DecisionPlanner(search, graph),
+    'BCM, walk': Planner(model, graph, VisitedGreedy()),
+    'BCM': Planner(model, graph, BestFirst()),
 }
 starts, goals = sample_queries(data, args.queries, seed=args.seed)
 print(f'{"":10}{Report.header()}')

@@ -20,7 +20,7 @@ from torch_geometric import seed_everything
 
 from bcm_pyg import BCM, FitConfig, Planner, evaluate, fit
 from bcm_pyg.datasets import sample_queries, weighted_grid
-from bcm_pyg.planning import plan_distributed
+from bcm_pyg.planning import VisitedGreedy, plan_distributed
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument('--side', type=int, default=40)
@@ -64,7 +64,7 @@ history = fit(
     resume=args.out / 'run.checkpoint',
 )
 
-planner = Planner(model, data)
+planner = Planner(model, data, VisitedGreedy())
 starts, goals = sample_queries(data, args.queries, seed=args.seed)
 report = evaluate(
     lambda *queries: plan_distributed(planner, *queries), data, starts, goals

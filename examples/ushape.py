@@ -15,7 +15,7 @@ from torch_geometric import seed_everything
 from bcm_pyg import BCM, FitConfig, Planner, Report, evaluate, fit
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries, weighted_grid
-from bcm_pyg.planning import Greedy
+from bcm_pyg.planning import Greedy, VisitedGreedy
 from bcm_pyg.plotting import plot_route
 
 parser = argparse.ArgumentParser(description=__doc__)
@@ -45,8 +45,8 @@ print(
 
 planners = {
     'Dijkstra (exact)': Dijkstra(data),
-    'BCM': Planner(model, data),
-    'BCM, no memory': Planner(model, data, readout=Greedy()),
+    'BCM': Planner(model, data, VisitedGreedy()),  # the paper's readout
+    'BCM, no memory': Planner(model, data, Greedy()),
 }
 starts, goals = sample_queries(data, args.queries, seed=args.seed)
 print(f'{"":18}{Report.header()}')

@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 from bcm_pyg import BCM, BCMError, Plan, Planner, baselines, fit
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.nn import NodeEncoder, check_encoder
-from bcm_pyg.planning import Greedy, plan_of_walks
+from bcm_pyg.planning import Greedy
 from bcm_pyg.utils import scatter_min
 
 ROOT = Path(__file__).parents[1]
@@ -37,7 +37,6 @@ def names() -> dict[str, Any]:
         'Data': Data,
         'NodeEncoder': NodeEncoder,
         'Plan': Plan,
-        'plan_of_walks': plan_of_walks,
         'scatter_min': scatter_min,
         '__name__': __name__,
     }

@@ -10,8 +10,10 @@ from torch_geometric.data import Data
 from bcm_pyg import BCM, BCMError, Planner, Report, evaluate
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries
+from bcm_pyg.graph import simplify_graph, source_routes, to_geojson
 from bcm_pyg.metrics import gap, success_rate, wspl
 from bcm_pyg.planning import Plan
+from bcm_pyg.plotting import plot_route
 
 INFINITE = float('inf')
 
@@ -151,7 +153,7 @@ def test_evaluate_dijkstra(grid: Data) -> None:
 
 def test_evaluate_planner(grid: Data) -> None:
     starts, goals = sample_queries(grid, 30, seed=7)
-    planner = Planner(BCM.from_data(grid), grid)
+    planner = Planner(BCM.from_data(grid), grid, 'lookahead')
     report = evaluate(planner, grid, starts.tolist(), goals.numpy())
     plan, best = planner(starts, goals), Dijkstra(grid)(starts, goals).cost
     assert report.success_rate == success_rate(plan, best)
@@ -177,3 +179,25 @@ def test_evaluate_checks(diamond: Data) -> None:
         evaluate(Dijkstra(diamond), diamond, [0], [9])
     with pytest.raises(BCMError, match='answered 1 of 2'):
         evaluate(lambda s, g: make_plan([1.0]), diamond, [0, 1], [3, 3])
+
+
+def test_a_plan_of_another_graph_is_refused(grid: Data, tmp_path) -> None:
+    other = grid.clone()
+    other.edge_cost = grid.edge_cost + 1
+    planner = Planner(BCM.from_data(grid), grid)
+    plan = planner([0, 1], [9, 8])
+    with pytest.raises(BCMError, match='another graph, or with other costs'):
+        evaluate(planner, other, [0, 1], [9, 8])
+    for use in (
+        lambda: source_routes(plan, other),
+        lambda: to_geojson(plan, other),
+        lambda: plot_route(other, plan),
+    ):
+        with pytest.raises(BCMError, match='the plan is of another graph'):
+            use()
+    assert source_routes(plan, grid) == plan.paths()
+    roads = simplify_graph(grid)
+    plan = Planner(BCM.from_data(roads.data), roads)(0, 1)
+    with pytest.raises(BCMError, match='of a simplified graph, the full one'):
+        source_routes(plan, roads.data)
+    assert source_routes(plan, grid) == plan.paths()

@@ -44,14 +44,17 @@ PUBLIC = {
         'to_geojson',
     ],
     'bcm_pyg.planning': [
+        'Backtracking',
+        'BasePlanner',
         'Beam',
         'BestFirst',
         'Corridor',
         'Greedy',
         'Lookahead',
+        'Route',
+        'Scorer',
         'VisitedGreedy',
         'plan_distributed',
-        'plan_of_walks',
     ],
     'bcm_pyg.baselines': [
         'APF',

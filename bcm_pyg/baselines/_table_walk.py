@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from bcm_pyg.planning import Plan
-from bcm_pyg.planning.walks import Steps, plan_of_walks
 from bcm_pyg.utils import Adjacency
 
 
@@ -36,7 +35,7 @@ def walk_by_moves(
     head, edge_cost = adjacency.dst.numpy(), adjacency.cost.double().numpy()
     success = start == goal
     cost = np.zeros(start.size)
-    steps: Steps = []
+    steps = []
     query = np.flatnonzero(asked & ~success)
     node = start[query]
     while query.size > 0:
@@ -51,12 +50,13 @@ def walk_by_moves(
         query, node = query[on], node[on]
     cost[~success] = np.inf
     starts = torch.from_numpy(start)
-    plan = plan_of_walks(
+    plan = Plan.from_steps(
         starts,
         steps,
         success=torch.from_numpy(success),
         cost=torch.from_numpy(cost),
         expansions=torch.zeros_like(starts),
-        lower_bound=torch.from_numpy(cost.copy()),
     )
-    return replace(plan, expansions=plan.hops.clone())
+    return replace(
+        plan, expansions=plan.hops.clone(), lower_bound=plan.cost.clone()
+    )

@@ -7,23 +7,14 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.graph import planning_graph
-from bcm_pyg.planning import Candidates, Plan
-from bcm_pyg.planning.connected import plan_connected
-from bcm_pyg.planning.rollout import greedy_rollout
-from bcm_pyg.typing import Ids
-from bcm_pyg.utils import (
-    Adjacency,
-    Reachability,
-    as_queries,
-    check_float,
-)
+from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.planning import EdgeScores, Readout
+from bcm_pyg.utils import check_float
 
-#: Queries at a time.
-BATCH_SIZE = 4096
+from ._potential import PotentialPlanner
 
 
-class APF:
+class APF(PotentialPlanner):
     r"""The artificial potential field of `"Real-Time Obstacle Avoidance for
     Manipulators and Mobile Robots"
     <https://doi.org/10.1177/027836498600500106>`_,
@@ -50,15 +41,18 @@ class APF:
         repulsion (float, optional): :math:`k_r`. (default: :obj:`1.0`)
         radius (float, optional): :math:`\rho_0`, in units of :obj:`pos`.
             (default: :obj:`2.0`)
+        readout (Readout or str, optional): How to turn potentials into routes.
+            (default: :class:`~bcm_pyg.planning.Greedy`)
     """
 
     def __init__(
         self,
-        data: Data,
+        data: Data | SimplifiedGraph,
         *,
         attraction: float = 1.0,
         repulsion: float = 1.0,
         radius: float = 2.0,
+        readout: Readout | str | None = None,
     ) -> None:
         check_float('attraction', attraction)
         check_float('repulsion', repulsion)
@@ -66,22 +60,9 @@ class APF:
         self.attraction = attraction
         self.repulsion = repulsion
         self.radius = radius
-        data = planning_graph(data)
-        self.adjacency = Adjacency.from_data(data)
-        self._reachability = Reachability(self.adjacency)
-        self._pos = data.pos.double()
-        self._repulsion = self._repulsive_potential(_obstacles(data))
-
-    def __call__(self, starts: Ids, goals: Ids) -> Plan:
-        """Routes for queries given as ints, lists, arrays or tensors."""
-        device = self.adjacency.device
-        start, goal = (
-            ids.to(device)
-            for ids in as_queries(starts, goals, self.adjacency.num_nodes)
-        )
-        return plan_connected(
-            self._walk, self._reachability, start, goal, BATCH_SIZE
-        )
+        super().__init__(data, readout)
+        self._pos = self.data.pos.double()
+        self._repulsion = self._repulsive_potential(_obstacles(self.data))
 
     def potential(self, nodes: Tensor, goals: Tensor) -> Tensor:
         """Potential of each node for its goal, float64 :obj:`[B]`."""
@@ -92,15 +73,11 @@ class APF:
         """Nothing is kept beside the graph and its obstacles."""
         return 0
 
-    def _walk(self, starts: Tensor, goals: Tensor) -> Plan:
-        return greedy_rollout(
-            self._score, self.adjacency, starts, goals, prefer_unvisited=False
-        )
-
-    def _score(self, nodes: Tensor, goals: Tensor) -> Candidates:
-        edge, row = self.adjacency.out_edges(nodes)
-        head = self.adjacency.dst[edge]
-        return Candidates(edge, row, self.potential(head, goals[row]))
+    def score(self, nodes: Tensor, goals: Tensor) -> EdgeScores:
+        """Potentials of the neighbours of each node, for its goal."""
+        edge, source = self.adjacency.out_edges(nodes)
+        potential = self.potential(self.adjacency.dst[edge], goals[source])
+        return EdgeScores(edge, source, potential)
 
     def _repulsive_potential(self, blocked: Tensor) -> Tensor:
         out = torch.zeros_like(self._pos[:, 0])

@@ -11,11 +11,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.graph import planning_graph
-from bcm_pyg.planning import Plan
-from bcm_pyg.planning.walks import Steps, plan_of_walks
-from bcm_pyg.typing import Ids
-from bcm_pyg.utils import Adjacency, as_queries, check_int
+from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.planning import BasePlanner, Plan
+from bcm_pyg.utils import check_int
 
 from ._packed_hops import HopLayout
 from ._table_walk import walk_by_moves
@@ -24,7 +22,7 @@ from ._table_walk import walk_by_moves
 CHUNK_BYTES = 2**26
 
 
-class APSP:
+class APSP(BasePlanner):
     r"""All-pairs shortest paths: every answer is computed in advance.
 
     The paper's "exact pairwise distance and next-hop tables", with
@@ -55,12 +53,16 @@ class APSP:
     """
 
     def __init__(
-        self, data: Data, *, packed: bool = False, max_bytes: int = 2**32
+        self,
+        data: Data | SimplifiedGraph,
+        *,
+        packed: bool = False,
+        max_bytes: int = 2**32,
     ) -> None:
         check_int('max_bytes', max_bytes, 0)
         self.packed = packed
         self.max_bytes = max_bytes
-        self.adjacency = Adjacency.from_data(planning_graph(data).cpu())
+        super().__init__(data, torch.device('cpu'))
         self._layout = HopLayout(self.adjacency)
         if self.storage_bytes() > max_bytes:
             size = f'{self._layout.bits} bits' if packed else '12'
@@ -76,14 +78,9 @@ class APSP:
         else:
             self.distance, self.next_hop = self._tables()
 
-    def __call__(self, starts: Ids, goals: Ids) -> Plan:
-        """Optimal routes for queries given as ints, lists, arrays, tensors."""
-        start, goal = (
-            ids.cpu()
-            for ids in as_queries(starts, goals, self.adjacency.num_nodes)
-        )
+    def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
         walk = self._walk_packed if self.packed else self._walk
-        plan = walk(start, goal)
+        plan = walk(starts, goals)
         return replace(
             plan, expansions=plan.hops.clone(), lower_bound=plan.cost.clone()
         )
@@ -108,7 +105,7 @@ class APSP:
     def _walk(self, start: Tensor, goal: Tensor) -> Plan:
         cost = self.distance[start, goal]
         success = torch.isfinite(cost)
-        steps: Steps = []
+        steps = []
         query = (success & (start != goal)).nonzero().squeeze(1)
         node = start[query]
         while query.numel() > 0:
@@ -116,7 +113,7 @@ class APSP:
             steps.append((query, node))
             on = node != goal[query]
             query, node = query[on], node[on]
-        return plan_of_walks(
+        return Plan.from_steps(
             start,
             steps,
             success=success,
@@ -161,5 +158,4 @@ class APSP:
 
     def __repr__(self) -> str:
         mode = ', packed=True' if self.packed else ''
-        num_nodes = self.adjacency.num_nodes
-        return f'{type(self).__name__}(num_nodes={num_nodes}{mode})'
+        return f'{type(self).__name__}(num_nodes={self.num_nodes}{mode})'

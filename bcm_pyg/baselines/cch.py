@@ -8,16 +8,14 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.graph import planning_graph
-from bcm_pyg.planning import Plan
-from bcm_pyg.typing import Ids
-from bcm_pyg.utils import Adjacency, as_queries
+from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.planning import BasePlanner, Plan
 
 from ._elimination import EliminationTree
 from ._integer_costs import CUT_WEIGHT, integer_costs
 
 
-class CCH:
+class CCH(BasePlanner):
     r"""`"Customizable Contraction Hierarchies"
     <https://doi.org/10.1145/2886843>`_ of RoutingKit, the exact search of road
     planners. Needs the package :obj:`routingkit-cch` (extra :obj:`peers`).
@@ -49,7 +47,7 @@ class CCH:
             far from optimal.
     """
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: Data | SimplifiedGraph) -> None:
         try:
             import routingkit_cch
         except ImportError:
@@ -57,11 +55,10 @@ class CCH:
                 "CCH needs routingkit-cch: run 'pip install bcm_pyg[peers]'"
             ) from None
         self._package = routingkit_cch
-        data = planning_graph(data).cpu()
-        self.adjacency = Adjacency.from_data(data)
+        super().__init__(data, torch.device('cpu'))
         ends = self.adjacency.src.tolist(), self.adjacency.dst.tolist()
         order = routingkit_cch.compute_order_inertial(
-            self.adjacency.num_nodes, *ends, *_plane(data.pos)
+            self.adjacency.num_nodes, *ends, *_plane(self.data.pos)
         )
         weight, self.resolution = integer_costs(self.adjacency)
         self.relative_error = _relative_error(
@@ -74,26 +71,19 @@ class CCH:
         self._may_circle = bool((weight == 0).any())
         self._tree = EliminationTree(self.adjacency, self.order)
 
-    def __call__(self, starts: Ids, goals: Ids) -> Plan:
-        """Optimal routes for queries given as ints, lists, arrays, tensors."""
-        start, goal = (
-            ids.cpu().numpy()
-            for ids in as_queries(starts, goals, self.adjacency.num_nodes)
-        )
-        weight, routes = self._search(start, goal)
-        length = np.array([len(route) for route in routes], dtype=np.int64)
-        flat = np.fromiter(chain.from_iterable(routes), np.int64, length.sum())
+    def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
+        start, goal = starts.numpy(), goals.numpy()
+        weight, found = self._search(start, goal)
+        length = np.array([len(route) for route in found], dtype=np.int64)
+        flat = np.fromiter(chain.from_iterable(found), np.int64, length.sum())
         query = np.arange(start.size).repeat(length)
         place = np.arange(flat.size) - (length.cumsum() - length)[query]
         nodes = np.full((start.size, max(1, length.max(initial=0))), -1)
         nodes[query, place] = flat
 
-        step = query[1:] == query[:-1]
-        edge = self._edges(flat[:-1][step], flat[1:][step])
-        edge_cost = self.adjacency.cost.double().numpy()
-        cost = np.zeros(start.size)
-        np.add.at(cost, query[1:][step], edge_cost[edge])
+        routes = torch.from_numpy(nodes)
         success = length > 0
+        cost = self.adjacency.route_costs(routes).numpy()
         expansions = self._tree.search_sizes(start, goal)
         expansions[start == goal] = 0
         cost[~success] = np.inf
@@ -102,7 +92,7 @@ class CCH:
             success=torch.from_numpy(success),
             cost=torch.from_numpy(cost),
             hops=torch.from_numpy(np.maximum(length - 1, 0)),
-            nodes=torch.from_numpy(nodes),
+            nodes=routes,
             expansions=torch.from_numpy(expansions),
             lower_bound=torch.from_numpy(np.minimum(bound, cost)),
         )
@@ -137,14 +127,9 @@ class CCH:
             routes.append(route)
         return weight, routes
 
-    def _edges(self, tail: np.ndarray, head: np.ndarray) -> np.ndarray:
-        num_nodes = self.adjacency.num_nodes
-        keys = self.adjacency.src * num_nodes + self.adjacency.dst  # ascending
-        return np.searchsorted(keys.numpy(), tail * num_nodes + head)
-
     def __repr__(self) -> str:
         return (
-            f'{type(self).__name__}(num_nodes={self.adjacency.num_nodes}, '
+            f'{type(self).__name__}(num_nodes={self.num_nodes}, '
             f'relative_error={self.relative_error:.1e})'
         )
 

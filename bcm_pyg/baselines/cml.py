@@ -7,18 +7,9 @@ from torch_geometric.data import Data
 from tqdm import tqdm
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.graph import planning_graph
-from bcm_pyg.planning import Plan
-from bcm_pyg.planning.connected import plan_connected
-from bcm_pyg.planning.walks import Steps, plan_of_walks
-from bcm_pyg.typing import Ids
-from bcm_pyg.utils import (
-    Adjacency,
-    Reachability,
-    as_queries,
-    check_int,
-    scatter_min,
-)
+from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.planning import BasePlanner, Plan
+from bcm_pyg.utils import Adjacency, check_int, scatter_min
 
 from ._costs import inverse_costs
 
@@ -30,7 +21,7 @@ MAX_BYTES = 2**28
 MAX_TABLE_BYTES = 2**32
 
 
-class CML:
+class CML(BasePlanner):
     r"""The Cognitive Map Learner of `"Local Prediction-Learning in
     High-Dimensional Spaces Enables Neural Networks to Plan"
     <https://doi.org/10.1038/s41467-024-46586-0>`_.
@@ -90,7 +81,7 @@ class CML:
 
     def __init__(
         self,
-        data: Data,
+        data: Data | SimplifiedGraph,
         seed: int = 42,
         *,
         walks: int = 1000,
@@ -111,8 +102,7 @@ class CML:
         self.epochs = epochs
         self.dim = dim
         self.weighted = weighted
-        self.adjacency = Adjacency.from_data(planning_graph(data).cpu())
-        self._reachability = Reachability(self.adjacency)
+        super().__init__(data, torch.device('cpu'))
         self._tail = self.adjacency.src.numpy()
         self._head = self.adjacency.dst.numpy()
 
@@ -124,6 +114,8 @@ class CML:
                 f'{num_actions} edges needs {size} bytes, more than '
                 f'{MAX_TABLE_BYTES}: pass a smaller dim'
             )
+        size = MAX_BYTES // (17 * num_actions + num_nodes)
+        self.batch_size = min(max(1, size), 4096)
         self.Q = _normal(rng, num_nodes, dim)
         self.V = _normal(rng, num_actions, dim) * np.float32(0.1)
         self.W = _normal(rng, num_actions, dim) * np.float32(0.1)
@@ -147,17 +139,6 @@ class CML:
         self.V[actions] = value + rate_v * error
         torch.from_numpy(self.W).index_add_(
             0, torch.from_numpy(actions), torch.from_numpy(rate_w * delta)
-        )
-
-    def __call__(self, starts: Ids, goals: Ids) -> Plan:
-        """Routes for queries given as ints, lists, arrays or tensors."""
-        num_nodes, num_edges = self.adjacency.num_nodes, self._tail.size
-        start, goal = (
-            ids.cpu() for ids in as_queries(starts, goals, num_nodes)
-        )
-        batch_size = max(1, MAX_BYTES // (17 * num_edges + num_nodes))
-        return plan_connected(
-            self._walk, self._reachability, start, goal, min(batch_size, 4096)
         )
 
     def utilities(self, goals: Tensor) -> tuple[Tensor, Tensor]:
@@ -190,7 +171,7 @@ class CML:
         """Bytes of the learned values."""
         return 4 * self.num_parameters()
 
-    def _walk(self, starts: Tensor, goals: Tensor) -> Plan:
+    def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
         adjacency, num_queries = self.adjacency, starts.numel()
         unique, goal_row = goals.unique(return_inverse=True)
         by_inverse, by_action = self.utilities(unique)
@@ -200,7 +181,7 @@ class CML:
         cost = torch.zeros(num_queries, dtype=torch.float64)
         expansions = torch.zeros_like(starts)
         stale = torch.zeros_like(starts)  # steps since a new action was used
-        steps: Steps = []
+        steps: list[tuple[Tensor, Tensor]] = []
 
         query = (~success).nonzero().squeeze(1)  # those still under way
         node = starts[query]
@@ -230,7 +211,7 @@ class CML:
             on = ~arrived & (stale[query] <= expansions[query])
             query, node = query[on], node[on]
 
-        return plan_of_walks(
+        return Plan.from_steps(
             starts, steps, success=success, cost=cost, expansions=expansions
         )
 

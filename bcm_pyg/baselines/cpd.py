@@ -1,18 +1,18 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
+from torch import Tensor
 from torch_geometric.data import Data
 
-from bcm_pyg.graph import planning_graph
-from bcm_pyg.planning import Plan
-from bcm_pyg.typing import Ids
-from bcm_pyg.utils import Adjacency, as_queries
+from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.planning import BasePlanner, Plan
 
 from ._first_moves import first_move_runs, goal_order
 from ._table_walk import walk_by_moves
 
 
-class CPD:
+class CPD(BasePlanner):
     r"""A compressed path database, as in `"Compressing Optimal Paths with Run
     Length Encoding" <https://doi.org/10.1613/jair.4931>`_: exact, and much
     smaller than :class:`APSP`.
@@ -43,8 +43,10 @@ class CPD:
         num_goals: Number of nodes that edges lead to.
     """
 
-    def __init__(self, data: Data, *, progress: bool = False) -> None:
-        self.adjacency = Adjacency.from_data(planning_graph(data).cpu())
+    def __init__(
+        self, data: Data | SimplifiedGraph, *, progress: bool = False
+    ) -> None:
+        super().__init__(data, torch.device('cpu'))
         num_nodes = self.adjacency.num_nodes
         goals = goal_order(self.adjacency)
         node, column, move = first_move_runs(self.adjacency, goals, progress)
@@ -60,12 +62,8 @@ class CPD:
         )
         self._search_steps = int(num_runs.max() - 1).bit_length()
 
-    def __call__(self, starts: Ids, goals: Ids) -> Plan:
-        """Optimal routes for queries given as ints, lists, arrays, tensors."""
-        start, goal = (
-            ids.cpu().numpy()
-            for ids in as_queries(starts, goals, self.adjacency.num_nodes)
-        )
+    def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
+        start, goal = starts.numpy(), goals.numpy()
         asked = self.adjacency.degree().numpy()[start] > 0
         asked &= self.rank[goal] < self.num_goals
         return walk_by_moves(

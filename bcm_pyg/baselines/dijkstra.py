@@ -9,11 +9,9 @@ from scipy.sparse.csgraph import dijkstra
 from torch import Tensor
 from torch_geometric.data import Data
 
-from bcm_pyg.graph import planning_graph
-from bcm_pyg.planning import Plan
-from bcm_pyg.planning.routes import plan_of_routes
-from bcm_pyg.typing import Ids
-from bcm_pyg.utils import Adjacency, as_queries
+from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.planning import BasePlanner, Plan
+from bcm_pyg.utils import Adjacency
 
 from ._heap_search import heap_search, ways_of
 
@@ -21,7 +19,7 @@ from ._heap_search import heap_search, ways_of
 MAX_BYTES = 2**28
 
 
-class Dijkstra:
+class Dijkstra(BasePlanner):
     r"""Exact search, the reference of every comparison.
 
     Queries are grouped by goal: one search against the edges per distinct goal
@@ -38,23 +36,27 @@ class Dijkstra:
     nothing is kept between queries.
 
     Args:
-        data (torch_geometric.data.Data): The graph.
+        data (torch_geometric.data.Data or SimplifiedGraph): The graph.
         per_query (bool, optional): Whether to search for each query alone.
             (default: :obj:`False`)
     """
 
-    def __init__(self, data: Data, *, per_query: bool = False) -> None:
+    def __init__(
+        self, data: Data | SimplifiedGraph, *, per_query: bool = False
+    ) -> None:
+        super().__init__(data, torch.device('cpu'))
         self.per_query = per_query
-        self.adjacency = Adjacency.from_data(planning_graph(data))
         self._reversed = self.adjacency.to_scipy(reverse=True)
         self._ways = ways_of(self.adjacency) if per_query else []
 
-    def __call__(self, starts: Ids, goals: Ids) -> Plan:
-        """Optimal routes for queries given as ints, lists, arrays, tensors."""
-        start, goal = (
-            ids.cpu().numpy()
-            for ids in as_queries(starts, goals, self.adjacency.num_nodes)
-        )
+    def _answer(self, starts: Tensor, goals: Tensor) -> Plan:
+        # It finds out by itself what cannot be reached, and counts that.
+        if starts.numel() == 0:
+            return Plan.empty(self.adjacency.device)
+        return self._in_batches(starts.cpu(), goals.cpu())
+
+    def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
+        start, goal = starts.numpy(), goals.numpy()
         search = self._search_each if self.per_query else self._search_grouped
         plan = search(start, goal)
         plan.expansions[torch.from_numpy(start == goal)] = 0
@@ -73,7 +75,7 @@ class Dijkstra:
         nodes = np.full((start.size, longest), -1, dtype=np.int64)
         for query, one in enumerate(found):
             nodes[query, : len(one.path)] = one.path
-        return plan_of_routes(
+        return Plan.from_routes(
             torch.tensor([one.cost for one in found], dtype=torch.float64),
             torch.from_numpy(nodes),
             torch.tensor([one.settled for one in found], dtype=torch.long),
@@ -96,7 +98,7 @@ class Dijkstra:
         for query, part in routes:
             nodes[query, : part.shape[1]] = part
         nodes[np.isinf(cost)] = -1
-        return plan_of_routes(
+        return Plan.from_routes(
             torch.from_numpy(cost),
             torch.from_numpy(nodes),
             torch.from_numpy(expansions),
@@ -104,8 +106,7 @@ class Dijkstra:
 
     def __repr__(self) -> str:
         mode = ', per_query=True' if self.per_query else ''
-        num_nodes = self.adjacency.num_nodes
-        return f'{type(self).__name__}(num_nodes={num_nodes}{mode})'
+        return f'{type(self).__name__}(num_nodes={self.num_nodes}{mode})'
 
 
 def shortest_distances(

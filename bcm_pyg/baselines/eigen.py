@@ -8,22 +8,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.graph import planning_graph
-from bcm_pyg.planning import Candidates, Plan
-from bcm_pyg.planning.connected import plan_connected
-from bcm_pyg.planning.rollout import greedy_rollout
+from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.planning import EdgeScores, Readout
 from bcm_pyg.typing import Ids
-from bcm_pyg.utils import (
-    Adjacency,
-    Reachability,
-    as_ids,
-    as_queries,
-    check_choice,
-    check_float,
-    check_int,
-)
+from bcm_pyg.utils import as_ids, check_choice, check_float, check_int
 
 from ._costs import inverse_costs
+from ._potential import PotentialPlanner
 
 WEIGHTS = ('binary', 'inverse', 'rbf')
 SOLVERS = ('dense', 'arpack')
@@ -38,7 +29,7 @@ MAX_BYTES = 2**28
 NULL_EIGENVALUE = 1e-6
 
 
-class EigenAgent:
+class EigenAgent(PotentialPlanner):
     r"""Climbs a spectral potential of the graph Laplacian :math:`L = D - A`,
 
     .. math::
@@ -84,6 +75,8 @@ class EigenAgent:
             drops the topmost (25 seconds at 3456 nodes; components of more than
             4096 are refused). :obj:`"arpack"` is sparse and pays off for a few
             hundred :obj:`modes` of a large graph. (default: :obj:`"dense"`)
+        readout (Readout or str, optional): How to turn potentials into routes.
+            (default: :class:`~bcm_pyg.planning.Greedy`)
 
     Attributes:
         eigenvalues: :obj:`[m]` float32, ascending.
@@ -92,13 +85,14 @@ class EigenAgent:
 
     def __init__(
         self,
-        data: Data,
+        data: Data | SimplifiedGraph,
         weights: str = 'binary',
         *,
         epsilon: float = 1e-3,
         sigma: float = 2.0,
         modes: int | None = None,
         solver: str = 'dense',
+        readout: Readout | str | None = None,
     ) -> None:
         check_choice('weights', weights, WEIGHTS)
         check_choice('solver', solver, SOLVERS)
@@ -108,8 +102,11 @@ class EigenAgent:
         self.epsilon = epsilon
         self.sigma = sigma
         self.solver = solver
-        self.adjacency = Adjacency.from_data(planning_graph(data))
-        self._reachability = Reachability(self.adjacency)
+        super().__init__(data, readout)
+        # A table of potentials for each goal of a batch must fit.
+        size = MAX_BYTES // (4 * self.adjacency.num_nodes)
+        self.batch_size = min(max(1, size), 4096)
+        self._potentials: tuple[Tensor, Tensor, float] | None = None
         components = self._components()
         self.modes = _num_modes(modes, sum(c.size for c in components))
         if self.storage_bytes() > MAX_TABLE_BYTES:
@@ -123,17 +120,6 @@ class EigenAgent:
         self.eigenvalues = torch.from_numpy(values).to(device)
         self.eigenvectors = torch.from_numpy(vectors).to(device)
 
-    def __call__(self, starts: Ids, goals: Ids) -> Plan:
-        """Routes for queries given as ints, lists, arrays or tensors."""
-        num_nodes, device = self.adjacency.num_nodes, self.adjacency.device
-        start, goal = (
-            ids.to(device) for ids in as_queries(starts, goals, num_nodes)
-        )
-        batch_size = min(max(1, MAX_BYTES // (4 * num_nodes)), 4096)
-        return plan_connected(
-            self._walk, self._reachability, start, goal, batch_size
-        )
-
     def potential(self, goals: Ids) -> Tensor:
         r""":math:`\Phi` of every node for each goal, :obj:`[G, N]`."""
         goal = as_ids(goals, self.adjacency.num_nodes, 'goals')
@@ -146,25 +132,28 @@ class EigenAgent:
         """Bytes of modes and eigenvalues, the paper's count."""
         return 4 * (self.adjacency.num_nodes + 1) * self.modes
 
-    def _walk(self, starts: Tensor, goals: Tensor) -> Plan:
-        # One product for all goals of the batch; steps are look-ups in it.
-        unique, index = goals.unique(return_inverse=True)
-        potential = self.potential(unique)
-        row_of = torch.zeros_like(self.adjacency.rowptr)
-        row_of[goals] = index
+    def score(self, nodes: Tensor, goals: Tensor) -> EdgeScores:
+        r"""Minus :math:`\Phi` of the neighbours of each node, for its goal.
 
-        def score(nodes: Tensor, goals: Tensor) -> Candidates:
-            edge, row = self.adjacency.out_edges(nodes)
-            head = self.adjacency.dst[edge]
-            return Candidates(edge, row, -potential[row_of[goals[row]], head])
-
-        return greedy_rollout(
-            score, self.adjacency, starts, goals, prefer_unvisited=False
-        )
+        The potentials of the goals asked last are kept: as long as no other
+        goal is asked for, a step is a look-up.
+        """
+        kept = self._potentials  # one look, as other threads may change it
+        if (
+            kept is None
+            or kept[2] != self.epsilon
+            or not bool(torch.isin(goals, kept[0]).all())
+        ):
+            unique = goals.unique()
+            kept = unique, self.potential(unique), self.epsilon
+            self._potentials = kept
+        edge, source = self.adjacency.out_edges(nodes)
+        row = torch.searchsorted(kept[0], goals)[source]
+        return EdgeScores(edge, source, -kept[1][row, self.adjacency.dst[edge]])
 
     def _components(self) -> list[np.ndarray]:
         """The nodes of each component with edges."""
-        label = self._reachability.weak.cpu().numpy()
+        label = self.reachability.weak.cpu().numpy()
         order = np.argsort(label, kind='stable')
         parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
         return [part for part in parts if part.size > 1]

@@ -1,7 +1,7 @@
 """From any graph with coordinates to the canonical planning graph, and back."""
 
+from ._full_routes import FullRoutes
 from .components import largest_component
-from .decision_graph import DecisionGraph, decision_graph
 from .fingerprint import fingerprint
 from .from_arrays import from_arrays
 from .from_networkx import from_networkx
@@ -15,11 +15,12 @@ from .npz import read_npz
 from .planning_graph import planning_graph
 from .projection import local_metres
 from .scenarios import Scenarios, read_scenarios
+from .simplify import SimplifiedGraph, simplify_graph
 
 __all__ = [
-    'DecisionGraph',
+    'FullRoutes',
+    'SimplifiedGraph',
     'Scenarios',
-    'decision_graph',
     'find_nodes',
     'fingerprint',
     'from_arrays',
@@ -33,6 +34,7 @@ __all__ = [
     'read_movingai',
     'read_npz',
     'read_scenarios',
+    'simplify_graph',
     'source_ids',
     'source_routes',
     'to_geojson',

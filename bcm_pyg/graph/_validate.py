@@ -182,7 +182,7 @@ def _plain_tensor(name: str, value: object) -> Tensor:
     is_eight_bit = value.is_floating_point() and value.element_size() == 1
     if is_eight_bit or value.is_quantized:
         raise BCMError(f'{name} must hold plain numbers (got {value.dtype})')
-    return value.detach()
+    return value.detach() if value.requires_grad else value
 
 
 def _same_device(name: str, value: Tensor, device: torch.device) -> None:

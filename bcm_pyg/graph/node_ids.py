@@ -71,7 +71,7 @@ def source_routes(plan: Routes, data: Data) -> list[list[Any]]:
         data (torch_geometric.data.Data): The graph that was planned on.
     """
     names = _names(data)
-    check_routes(plan, len(names))
+    check_routes(plan, data)
     return [
         [names[node] for node in plan.path(query)] for query in range(len(plan))
     ]

@@ -79,16 +79,22 @@ def planning_graph(
     keep = _cheapest_edges(edge_index, edge_cost, num_nodes)
     check.has_edges(keep)
 
+    num_edges = edge_index.size(1)
+    every = torch.arange(num_edges, device=keep.device)
+    if not torch.equal(keep, every):
+        edge_index, edge_cost = edge_index[:, keep], edge_cost[keep]
+    # Else the very tensors: what is known of them is found again by them.
+
     # PyG takes the number of edges from the first attribute that may tell it.
-    out = Data(edge_index=edge_index[:, keep].contiguous(), num_nodes=num_nodes)
+    out = Data(edge_index=edge_index.contiguous(), num_nodes=num_nodes)
     reserved = {'num_nodes', 'num_edges', 'edge_index', 'edge_cost'}
     reserved |= {'pos', 'coord', 'pos_origin'}
     if cost is None:
         reserved.add(name)  # it lives on as edge_cost
     for key in data.keys():
         if key not in reserved:
-            out[key] = _carried(data, key, num_nodes, edge_index.size(1), keep)
-    out.edge_cost = edge_cost[keep]
+            out[key] = _carried(data, key, num_nodes, num_edges, keep)
+    out.edge_cost = edge_cost
     out.pos = position
     origin = _whole_origin(data, pos, origin, position.size(1))
     if origin is not None:

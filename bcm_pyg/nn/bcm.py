@@ -11,7 +11,7 @@ from torch_geometric.nn.inits import reset
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, planning_graph
 from bcm_pyg.typing import Ids
-from bcm_pyg.utils import Adjacency, Reachability, as_ids, as_queries
+from bcm_pyg.utils import Adjacency, as_ids, as_queries, check_int
 
 from .encoders import NodeEncoder, encoder_resolver
 from .encoders.check import check_embeddings
@@ -118,6 +118,7 @@ class BCM(torch.nn.Module):
         data: Data,
         encoder: str | torch.nn.Module | None = None,
         terminal: str = 'calibrated',
+        hidden_channels: int = 256,
         **kwargs: Any,
     ) -> Self:
         r"""A map of the right size for a graph.
@@ -129,8 +130,13 @@ class BCM(torch.nn.Module):
                 registered one, or a module. (default: the interaction encoder)
             terminal (str, optional): The terminal convention. (default:
                 :obj:`"calibrated"`)
-            **kwargs (optional): Arguments of the named encoder.
+            hidden_channels (int, optional): Width of all three layers of the
+                transition encoder. A hop costs its square. (default:
+                :obj:`256`)
+            **kwargs (optional): Arguments of the named encoder, such as
+                :obj:`channels`.
         """
+        check_int('hidden_channels', hidden_channels, 1)
         data = planning_graph(data)
         given = encoder
         if encoder is None or isinstance(encoder, str):
@@ -140,7 +146,12 @@ class BCM(torch.nn.Module):
                 f'arguments {tuple(kwargs)} go with the name of an encoder, '
                 'not with a module'
             )
-        model = cls(encoder, terminal=terminal).to(data.pos.device)
+        transition = None
+        width = getattr(encoder, 'out_channels', None)
+        if isinstance(width, int):  # else the constructor says what is wrong
+            size = int(hidden_channels)
+            transition = Transition(width, size, size)
+        model = cls(encoder, transition, terminal).to(data.pos.device)
         if model.encoder is given:
             with torch.no_grad(), evaluating(model):
                 check_embeddings(model.encoder, data)
@@ -274,7 +285,7 @@ class BCM(torch.nn.Module):
         with evaluating(self):
             hidden = self.hidden(data)
         value = pair_values(
-            self, hidden, adjacency, start, goal, Reachability(adjacency)
+            self, hidden, adjacency, start, goal, adjacency.reachability
         )
         return value * self.cost_scale
 

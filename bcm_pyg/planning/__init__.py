@@ -1,26 +1,28 @@
 """Readouts, and the planner that runs them in batches."""
 
-from .beam import Beam
-from .best_first import BestFirst
-from .corridor import Corridor
-from .decision_planner import DecisionPlanner
+from ._landmarks import LandmarkBounds
+from ._map_scorer import MapScorer
+from .base import BasePlanner, EdgeScores, Readout, Scorer
 from .distributed import plan_distributed
-from .greedy import Greedy
-from .landmarks import LandmarkBounds
-from .lookahead import Lookahead
-from .plan import Plan
+from .plan import Plan, Route
 from .planner import Planner
-from .readout import Readout
-from .scorer import Candidates, MapScorer, Scorer
-from .visited_greedy import VisitedGreedy
-from .walks import plan_of_walks
+from .readouts import (
+    Backtracking,
+    Beam,
+    BestFirst,
+    Corridor,
+    Greedy,
+    Lookahead,
+    VisitedGreedy,
+)
 
 __all__ = [
+    'Backtracking',
+    'BasePlanner',
     'Beam',
     'BestFirst',
-    'Candidates',
     'Corridor',
-    'DecisionPlanner',
+    'EdgeScores',
     'Greedy',
     'LandmarkBounds',
     'Lookahead',
@@ -28,8 +30,8 @@ __all__ = [
     'Plan',
     'Planner',
     'Readout',
+    'Route',
     'Scorer',
     'VisitedGreedy',
     'plan_distributed',
-    'plan_of_walks',
 ]

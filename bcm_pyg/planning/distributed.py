@@ -9,8 +9,8 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import Processes, as_queries
 
+from .base import BasePlanner
 from .plan import Plan
-from .planner import Planner
 
 #: Where nothing is known of the graph, its planner checks the ids.
 NO_LIMIT = 2**63 - 1
@@ -27,7 +27,7 @@ def plan_distributed(
 
     Queries do not depend on each other, so routes are those of one process, up
     to scores that tie within rounding. The whole plan is sent to every process:
-    :math:`8 (L + 5)` bytes a query, where :math:`L` is the longest route.
+    :math:`8 (L + 6)` bytes a query, where :math:`L` is the longest route.
 
     Args:
         planner (Callable): A :class:`~bcm_pyg.Planner`, or a baseline.
@@ -39,8 +39,8 @@ def plan_distributed(
     """
     processes = Processes()
     num_nodes = NO_LIMIT
-    if isinstance(planner, Planner):
-        num_nodes = planner.adjacency.num_nodes
+    if isinstance(planner, BasePlanner):
+        num_nodes = planner.num_nodes
     start, goal = as_queries(starts, goals, num_nodes)
     mine = processes.positions(start.numel())
     if mine is None:
@@ -61,7 +61,7 @@ def _gathered(plan: Plan, processes: Processes, num: int, longest: int) -> Plan:
     width = longest - plan.nodes.size(1)
     nodes = torch.nn.functional.pad(plan.nodes, (0, width), value=-1)
     counts = torch.stack([plan.success.long(), plan.hops, plan.expansions])
-    costs = torch.stack([plan.cost, plan.lower_bound], dim=1)
+    costs = torch.stack([plan.cost, plan.lower_bound, plan.walked_cost], dim=1)
     whole = processes.gather(torch.cat([counts.T, nodes], dim=1), dim=0)
     costs = processes.gather(costs, dim=0)[:num]
     success, hops, expansions, nodes = whole[:num].split([1, 1, 1, longest], 1)
@@ -74,4 +74,6 @@ def _gathered(plan: Plan, processes: Processes, num: int, longest: int) -> Plan:
         nodes=nodes[:, :longest].contiguous(),
         expansions=expansions.squeeze(1).contiguous(),
         lower_bound=costs[:, 1].contiguous(),
+        walked_cost=costs[:, 2].contiguous(),
+        graph=plan.graph,
     )

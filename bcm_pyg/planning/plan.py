@@ -1,16 +1,41 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Self
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self, overload
 
+import numpy as np
 import torch
 from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Route:
+    """The route of one query.
+
+    Attributes:
+        nodes: From start to goal; empty if none was found.
+        success: Whether the goal was reached.
+        cost: What it costs, infinite if none was found.
+        hops: Its edges.
+        expansions: Distinct nodes whose neighbours were scored or relaxed.
+        lower_bound: A proven lower bound of the optimal cost.
+    """
+
+    nodes: list[int]
+    success: bool
+    cost: float
+    hops: int
+    expansions: int
+    lower_bound: float
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Routes for a batch of :math:`B` queries.
+
+    :obj:`plan[b]` is the :class:`Route` of a query, :obj:`plan[2:5]` the plan
+    of some, and a plan can be iterated over.
 
     Attributes:
         success: :obj:`[B]` bool, whether the goal was reached.
@@ -21,9 +46,14 @@ class Plan:
             all -1 where none was found. :math:`L` is the length of the longest.
         expansions: :obj:`[B]` long, distinct nodes whose neighbours were scored
             or relaxed. Where a fallback or a proof searched again, its nodes
-            are added, even those that were touched before.
+            are added, even those that were expanded before.
         lower_bound: :obj:`[B]` float64, a proven lower bound of the optimal
             cost; 0 where nothing is known, infinite where no route exists.
+        walked_cost: :obj:`[B]` float64, what was walked to find the route,
+            where that is more than the route
+            (:class:`~bcm_pyg.planning.Backtracking`). (default: :obj:`cost`)
+        graph: Fingerprint of the graph that was planned on, if known. Plans
+            are refused where they are used with another one.
     """
 
     success: Tensor
@@ -32,9 +62,118 @@ class Plan:
     nodes: Tensor
     expansions: Tensor
     lower_bound: Tensor
+    walked_cost: Tensor = None  # type: ignore[assignment]
+    graph: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.walked_cost is None:
+            object.__setattr__(self, 'walked_cost', self.cost)
+
+    @classmethod
+    def from_routes(
+        cls, cost: Tensor, nodes: Tensor, expansions: Tensor
+    ) -> Self:
+        """From costs :obj:`[B]` (infinite if there is no route) and nodes
+        :obj:`[B, L]`, padded with -1.
+        """
+        hops = ((nodes >= 0).sum(dim=1) - 1).clamp(min=0)
+        return cls(
+            success=torch.isfinite(cost),
+            cost=cost,
+            hops=hops,
+            nodes=_trimmed(nodes, hops),
+            expansions=expansions,
+            lower_bound=torch.zeros_like(cost),
+        )
+
+    @classmethod
+    def from_steps(
+        cls,
+        starts: Tensor,
+        steps: Sequence[tuple[Tensor, Tensor]],
+        *,
+        success: Tensor,
+        cost: Tensor,
+        expansions: Tensor,
+    ) -> Self:
+        """From walks that were made step by step.
+
+        Args:
+            starts (torch.Tensor): :obj:`[B]`.
+            steps (list): Per step the queries that moved and the nodes they
+                moved to; a query moves in every step until its walk has ended.
+            success (torch.Tensor): :obj:`[B]` whether the goal was reached.
+            cost (torch.Tensor): :obj:`[B]` what the walk cost.
+            expansions (torch.Tensor): :obj:`[B]`.
+        """
+        hops = torch.zeros_like(starts)
+        for query, _ in steps:
+            hops[query] += 1
+        hops = hops.masked_fill(~success, 0)
+        longest = int(hops.max()) if hops.numel() > 0 else 0
+        nodes = starts.new_full((starts.numel(), longest + 1), -1)
+        nodes[:, 0] = torch.where(success, starts, -1)
+        for place, (query, node) in enumerate(steps[:longest], start=1):
+            found = success[query]
+            nodes[query[found], place] = node[found]
+        cost = cost.masked_fill(~success, float('inf'))
+        return cls.from_routes(cost, nodes, expansions)
+
+    @classmethod
+    def empty(cls, device: torch.device) -> Self:
+        """The plan of no queries."""
+        none = torch.empty(0, dtype=torch.long, device=device)
+        return cls.from_routes(none.double(), none.view(0, 1), none)
+
+    @classmethod
+    def cat(cls, plans: Sequence[Self]) -> Self:
+        """Plans of several batches as one."""
+        if len(plans) == 1:
+            return plans[0]
+        longest = max(plan.nodes.size(1) for plan in plans)
+        pad = torch.nn.functional.pad
+        joined: dict[str, Any] = {
+            name: torch.cat([getattr(plan, name) for plan in plans])
+            for name in _tensors()
+            if name != 'nodes'
+        }
+        joined['nodes'] = torch.cat(
+            [
+                pad(plan.nodes, (0, longest - plan.nodes.size(1)), value=-1)
+                for plan in plans
+            ]
+        )
+        return cls(**joined, graph=plans[0].graph)
 
     def __len__(self) -> int:
         return int(self.success.numel())
+
+    @overload
+    def __getitem__(self, query: int) -> Route: ...
+
+    @overload
+    def __getitem__(self, query: slice | Tensor | Sequence[int]) -> Plan: ...
+
+    def __getitem__(
+        self, query: int | slice | Tensor | Sequence[int]
+    ) -> Route | Plan:
+        if isinstance(query, (int, np.integer)):
+            return Route(
+                nodes=self.path(int(query)),
+                success=bool(self.success[query]),
+                cost=float(self.cost[query]),
+                hops=int(self.hops[query]),
+                expansions=int(self.expansions[query]),
+                lower_bound=float(self.lower_bound[query]),
+            )
+        if not isinstance(query, (slice, Tensor)):
+            query = torch.as_tensor(query, device=self.success.device)
+        some = {name: getattr(self, name)[query] for name in _tensors()}
+        some['nodes'] = _trimmed(some['nodes'], some['hops'])
+        return replace(self, **some)
+
+    def __iter__(self) -> Iterator[Route]:
+        return (self[query] for query in range(len(self)))
 
     def path(self, query: int = 0) -> list[int]:
         """The nodes of one route, from start to goal; empty if none."""
@@ -49,26 +188,51 @@ class Plan:
         """The nodes of all routes."""
         return [self.path(query) for query in range(len(self))]
 
-    @classmethod
-    def cat(cls, plans: Sequence[Self]) -> Self:
-        """Plans of several batches as one."""
-        longest = max(plan.nodes.size(1) for plan in plans)
-        joined = {
-            field.name: torch.cat([getattr(plan, field.name) for plan in plans])
-            for field in fields(cls)
-            if field.name != 'nodes'
+    def to(self, device: torch.device | str) -> Plan:
+        """The plan with its tensors on a device."""
+        values = {name: getattr(self, name) for name in _tensors()}
+        moved: dict[str, Any] = {
+            name: torch.as_tensor(value).to(device)
+            for name, value in values.items()
         }
-        nodes = [
-            torch.nn.functional.pad(
-                plan.nodes, (0, longest - plan.nodes.size(1)), value=-1
-            )
-            for plan in plans
-        ]
-        return cls(nodes=torch.cat(nodes), **joined)
+        return replace(self, **moved)
+
+    def cheaper(self, query: Tensor, other: Plan) -> Plan:
+        """The plan with routes of another one where those cost less.
+
+        Args:
+            query (torch.Tensor): Which of its queries the other plan is of.
+            other (Plan): The other plan.
+
+        Returns:
+            The better routes. What the other one expanded is added, and of the
+            lower bounds the higher one holds.
+        """
+        order = torch.arange(len(self), device=self.success.device)
+        better = other.cost < self.cost[query]
+        order[query[better]] = len(self) + better.nonzero().squeeze(1)
+        expansions = self.expansions.clone()
+        expansions[query] += other.expansions
+        bound = self.lower_bound.clone()
+        bound[query] = torch.maximum(bound[query], other.lower_bound)
+        plan = Plan.cat([self, other])[order]
+        return replace(plan, expansions=expansions, lower_bound=bound)
 
     def __repr__(self) -> str:
         unreachable = int(torch.isinf(self.lower_bound).sum())
+        found = self.cost[self.success]
+        cost = f'{float(found.mean()):.6g}' if found.numel() else 'none'
         return (
             f'{type(self).__name__}(queries={len(self)}, '
-            f'success={int(self.success.sum())}, unreachable={unreachable})'
+            f'success={found.numel()}, unreachable={unreachable}, '
+            f'mean_cost={cost})'
         )
+
+
+def _tensors() -> list[str]:
+    return [field.name for field in fields(Plan) if field.name != 'graph']
+
+
+def _trimmed(nodes: Tensor, hops: Tensor) -> Tensor:
+    longest = int(hops.max()) if hops.numel() > 0 else 0
+    return nodes[:, : longest + 1]

@@ -3,45 +3,41 @@ from __future__ import annotations
 import warnings
 from functools import cached_property
 
+import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.graph import fingerprint, planning_graph
-from bcm_pyg.nn import BCM
+from bcm_pyg.graph import SimplifiedGraph
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import (
-    Adjacency,
-    Reachability,
     as_ids,
     as_queries,
     check_float,
     check_int,
-    keep_freed_memory,
+    scatter_amin,
 )
 
-from .certificate import certified, with_bounds
-from .completed import completed
-from .connected import plan_connected
-from .greedy import Greedy
-from .landmarks import LandmarkBounds
+from ._engine import kernels
+from ._landmarks import LandmarkBounds, certified, with_bounds
+from ._map_scorer import MapScorer, is_map
+from .base import BasePlanner, Readout, Scorer, cost_scale
 from .plan import Plan
-from .readout import Readout
-from .scorer import MapScorer
-from .visited_greedy import VisitedGreedy
+from .readouts import BestFirst, Greedy, VisitedGreedy, resolve_readout
 
 #: Landmarks of a planner that proves its routes.
 LANDMARKS = 16
 
 
-class Planner:
+class Planner(BasePlanner):
     r"""Answers start to goal queries in batches by reading a map.
 
     The planner copies what it needs of the map when it is built: build a new
-    one after further training. Queries run in chunks of :obj:`batch_size`; a
-    chunk needs about :math:`6 (2^{15} + d)` rows of 256 floats for scores (200
-    MB), where :math:`d` is the largest degree, and 50 bytes per query and step
-    of its longest walk.
+    one after further training. Maps are read by compiled code on as many
+    threads as torch uses, one query after the other on each, with 37 bytes a
+    node and thread; on another device than the CPU, walks are made there, all
+    queries in lock step, and searches by a copy of the map on the CPU. Routes
+    do not depend on batches or threads.
 
     Routes are always routes of :obj:`data`, at its costs. A map that was
     trained on another graph or on other costs may find poor ones: there is a
@@ -52,10 +48,13 @@ class Planner:
     route, :class:`~bcm_pyg.planning.BestFirst` does.
 
     Args:
-        model (BCM): The map.
-        data (torch_geometric.data.Data): Its graph.
-        readout (Readout, optional): How to turn scores into routes. (default:
-            :class:`~bcm_pyg.planning.VisitedGreedy`)
+        model (BCM or Scorer): The map, or anything that scores edges (see
+            :class:`~bcm_pyg.planning.Scorer`).
+        data (torch_geometric.data.Data or SimplifiedGraph): Its graph. If the
+            map is of a simplified graph, queries and routes are those of the
+            full one, by all portals at either end.
+        readout (Readout or str, optional): How to turn scores into routes, or
+            its name. (default: :class:`~bcm_pyg.planning.Corridor`)
         complete (bool, optional): Whether to find a route for every query that
             has one. By default all readouts do but those of the paper,
             :class:`~bcm_pyg.planning.Greedy` and
@@ -67,17 +66,12 @@ class Planner:
             none. They are found at the first query, by two exact searches each,
             and keep 8 bytes a node each. (default: 16 with :obj:`epsilon`, else
             0)
-        batch_size (int, optional): Queries at a time. (default: :obj:`4096`)
-        cache (bool, optional): Whether to keep what the edges contribute to
-            scores, about 1 kB an edge, filled in as nodes are visited. Without
-            it a planner keeps 1 kB a node and takes about five times as long.
-            (default: :obj:`True` up to one million edges, which take 1 GiB)
 
     Example:
         >>> from bcm_pyg import BCM, Planner
         >>> from bcm_pyg.datasets import weighted_grid
         >>> data = weighted_grid('open', side=4, costs='uniform', seed=42)
-        >>> planner = Planner(BCM.from_data(data), data, complete=True)
+        >>> planner = Planner(BCM.from_data(data), data)
         >>> plan = planner([0, 0], [1, 0])
         >>> plan.success.tolist(), plan.path(1)
         ([True, True], [0])
@@ -85,67 +79,49 @@ class Planner:
 
     def __init__(
         self,
-        model: BCM,
-        data: Data,
-        readout: Readout | None = None,
+        model: object,
+        data: Data | SimplifiedGraph,
+        readout: Readout | str | None = None,
         *,
         complete: bool | None = None,
         epsilon: float | None = None,
         landmarks: int | None = None,
-        batch_size: int = 4096,
-        cache: bool | None = None,
     ) -> None:
-        if not isinstance(model, BCM):
-            raise BCMError(f'model must be a BCM (got {type(model).__name__})')
-        if readout is not None and (
-            isinstance(readout, type) or not callable(readout)
-        ):
-            raise BCMError(
-                f'readout must be a readout such as VisitedGreedy() (got '
-                f'{readout!r})'
-            )
-        check_int('batch_size', batch_size, 1)
-        keep_freed_memory()
-        self.readout: Readout = VisitedGreedy() if readout is None else readout
+        self.readout = resolve_readout(readout)
         self.complete, self.epsilon, self.landmarks = _guarantees(
             self.readout, complete, epsilon, landmarks
         )
-        self.batch_size = int(batch_size)
-        data = planning_graph(data).to(model.device)
-        if model.record and model.graph not in (None, fingerprint(data)):
-            warnings.warn(
-                'the map was trained on another graph or on other costs, so '
-                'its routes may be poor: plan on its own graph, or train it on '
-                'with fit(model, data)',
-                stacklevel=2,
+        kernels()  # compiled at the first time
+        if is_map(model):
+            super().__init__(data, model.device)
+            if model.record and model.graph not in (None, self._fingerprint):
+                warnings.warn(
+                    'the map was trained on another graph or on other costs, '
+                    'so its routes may be poor: plan on its own graph, or '
+                    'train it on with fit(model, data)',
+                    stacklevel=2,
+                )
+            self.scorer: Scorer = MapScorer(model, self.data, self.adjacency)
+        elif isinstance(model, (type, torch.nn.Module)) or not callable(model):
+            raise BCMError(
+                'model must be a BCM, or a scorer: a callable of nodes and '
+                f'goals (got {type(model).__name__})'
             )
-        self.adjacency = Adjacency.from_data(data)
-        self._reachability = Reachability(self.adjacency)
-        self.scorer = MapScorer(
-            model, data, self.adjacency, self._reachability, cache
-        )
-
-    def __call__(self, starts: Ids, goals: Ids) -> Plan:
-        """Routes for queries given as ints, lists, arrays or tensors.
-
-        Start equal to goal is a success of cost 0. Where the goal cannot be
-        reached, :obj:`success` is False, the cost and its lower bound infinite.
-        """
-        start, goal = self._queries(starts, goals)
-        return plan_connected(
-            self._plan, self._reachability, start, goal, self.batch_size
-        )
+        else:
+            super().__init__(data)
+            self.scorer = model
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
-        """Routes of connected queries, with what is promised of them."""
-        scorer, adjacency = self.scorer, self.adjacency
-        plan = self.readout(scorer, adjacency, starts, goals)
-        if self.complete:
-            plan = completed(plan, scorer, adjacency, starts, goals)
-        if self.epsilon is not None:
-            return certified(
-                plan, self.bounds, adjacency, starts, goals, self.epsilon
+        plan = self.readout(self.scorer, self.adjacency, starts, goals)
+        if self.complete and not bool(plan.success.all()):
+            failed = (~plan.success).nonzero().squeeze(1)
+            search = BestFirst()
+            found = search(
+                self.scorer, self.adjacency, starts[failed], goals[failed]
             )
+            plan = plan.cheaper(failed, found)
+        if self.epsilon is not None:
+            return certified(plan, self.bounds, starts, goals, self.epsilon)
         if self.landmarks > 0:
             return with_bounds(plan, self.bounds, starts, goals)
         return plan
@@ -157,36 +133,63 @@ class Planner:
 
     def distance(self, starts: Ids, goals: Ids) -> Tensor:
         """Estimated cost of each query in the graph's units, :obj:`[B]`."""
-        start, goal = self._queries(starts, goals)
-        return self.scorer.values(start, goal)
+        start, goal = as_queries(starts, goals, self.num_nodes)
+        if self._full is None:
+            return self._values(start, goal)
+        start, goal = start.cpu(), goal.cpu()
+        query, _, exits, entries, beside = self._full.candidates(start, goal)
+        cost = beside + self._values(exits, entries).cpu()
+        inside, _ = self._full.inside(start, goal)
+        return inside.scatter_reduce(0, query, cost, 'amin').float()
 
     def distance_matrix(self, starts: Ids, goals: Ids) -> Tensor:
         """Estimated costs from each start to each goal, :obj:`[S, G]`."""
-        num_nodes, device = self.adjacency.num_nodes, self.adjacency.device
-        start = as_ids(starts, num_nodes, 'starts').to(device)
-        goal = as_ids(goals, num_nodes, 'goals').to(device)
+        start = as_ids(starts, self.num_nodes, 'starts')
+        goal = as_ids(goals, self.num_nodes, 'goals')
+        if self._full is not None or not isinstance(self.scorer, MapScorer):
+            rows = start.repeat_interleave(goal.numel())
+            return self.distance(rows, goal.repeat(start.numel())).view(
+                start.numel(), goal.numel()
+            )
+        device = self.adjacency.device
+        start, goal = start.to(device), goal.to(device)
         out = self.scorer.hidden.new_empty(start.numel(), goal.numel())
         for first in range(0, goal.numel(), 64):
             part = goal[first : first + 64]
             out[:, first : first + 64] = self.scorer.value_matrix(start, part)
         return out
 
+    def _values(self, starts: Tensor, goals: Tensor) -> Tensor:
+        """The lowest score of each start, edges that lead nowhere left out."""
+        device = self.adjacency.device
+        starts, goals = starts.to(device), goals.to(device)
+        if isinstance(self.scorer, MapScorer):
+            return self.scorer.values(starts, goals)
+        edge, source, score = self.scorer(starts, goals)
+        head = self.adjacency.dst[edge]
+        dead = ~self.reachability.pairs(head, goals[source])
+        score = score.masked_fill(dead, float('inf')) * cost_scale(self.scorer)
+        value = scatter_amin(score, source, 0, starts.numel())
+        return value.masked_fill(starts == goals, 0)
+
+    def storage_bytes(self) -> int:
+        """Bytes kept beside map and graph, as :meth:`cache_bytes`."""
+        return self.cache_bytes()
+
     def cache_bytes(self) -> int:
         """Bytes that the planner keeps beside map and graph."""
-        num_bytes = self.scorer.cache_bytes()
+        num_bytes = 0
+        if isinstance(self.scorer, MapScorer):
+            num_bytes += self.scorer.cache_bytes()
+        if self._full is not None:
+            num_bytes += self._full.num_bytes()
         if 'bounds' in vars(self):
             num_bytes += self.bounds.num_bytes()
         return num_bytes
 
-    def _queries(self, starts: Ids, goals: Ids) -> tuple[Tensor, Tensor]:
-        start, goal = as_queries(starts, goals, self.adjacency.num_nodes)
-        device = self.adjacency.device
-        return start.to(device), goal.to(device)
-
     def __repr__(self) -> str:
         return (
-            f'{type(self).__name__}({self.readout}, '
-            f'num_nodes={self.adjacency.num_nodes})'
+            f'{type(self).__name__}({self.readout}, num_nodes={self.num_nodes})'
         )
 
 

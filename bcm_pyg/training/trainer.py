@@ -19,8 +19,8 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint
 from bcm_pyg.metrics import evaluate
 from bcm_pyg.nn import BCM, Transition
-from bcm_pyg.planning import Planner
-from bcm_pyg.utils import Adjacency, Processes, Reachability
+from bcm_pyg.planning import Planner, VisitedGreedy
+from bcm_pyg.utils import Adjacency, Processes
 
 from .checkpoint import (
     load_optimizer_state,
@@ -100,7 +100,7 @@ class Trainer:
         self.generator = torch.Generator(self.adjacency.device)
         self.generator.manual_seed(config.seed)
         sampler = PairSampler(
-            self.adjacency, Reachability(self.adjacency), self.generator
+            self.adjacency, self.adjacency.reachability, self.generator
         )
         self.targets = make_targets(
             model, data, self.adjacency, sampler, config, self.processes
@@ -267,7 +267,7 @@ class Trainer:
         began = time.perf_counter()
         gap = rate = float('nan')
         if self.queries is not None:
-            planner = Planner(self.model, self.data)
+            planner = Planner(self.model, self.data, VisitedGreedy())
             report = evaluate(planner, self.data, *self.queries)
             gap, rate = report.gap, report.success_rate
         gap, rate = self.processes.leaders_numbers([gap, rate])

@@ -4,7 +4,6 @@ from ._adjacency import Adjacency
 from ._checks import check_choice, check_float, check_int
 from ._files import as_path, read_file, remove_parts, replace_file
 from ._ids import as_ids, as_queries
-from ._memory import keep_freed_memory
 from ._processes import Processes
 from ._reachability import Reachability
 from ._scatter import scatter_amin, scatter_min
@@ -19,7 +18,6 @@ __all__ = [
     'check_choice',
     'check_float',
     'check_int',
-    'keep_freed_memory',
     'read_file',
     'remove_parts',
     'replace_file',

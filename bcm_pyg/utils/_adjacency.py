@@ -1,18 +1,28 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from scipy.sparse import csr_array
 from torch import Tensor
+from torch.utils.weak import TensorWeakRef, WeakTensorKeyDictionary
 from torch_geometric.data import Data
 
+from ._reachability import Reachability
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Adjacency:
     """The out-edges of every node, in the order of a canonical graph.
+
+    It is made once for each graph and then shared, together with the
+    reachability (see :meth:`from_data`), and is a copy: it does not change with
+    the graph.
 
     Attributes:
         rowptr: :obj:`[N + 1]` where the out-edges of a node begin.
@@ -30,13 +40,40 @@ class Adjacency:
 
     @classmethod
     def from_data(cls, data: Data) -> Adjacency:
-        """From a canonical graph (see :func:`bcm_pyg.planning_graph`)."""
-        src = data.edge_index[0].contiguous()
-        dst = data.edge_index[1].contiguous()
+        """From a canonical graph (see :func:`bcm_pyg.planning_graph`).
+
+        For the same tensors :obj:`edge_index` and :obj:`edge_cost` it is the
+        same object, until one of them is changed in place.
+        """
+        edges, cost = data.edge_index, data.edge_cost
+        if edges.is_inference() or cost.is_inference():  # have no version
+            return cls._from_data(data)
+        num_nodes = int(data.num_nodes)
+        versions = (num_nodes, edges._version, cost._version)
+        with _LOCK:
+            shared = _SHARED.get(edges)
+            if (
+                shared is None
+                or shared.cost() is not cost
+                or shared.versions != versions
+            ):
+                adjacency = cls._from_data(data)
+                shared = _Shared(TensorWeakRef(cost), versions, adjacency)
+                _SHARED[edges] = shared
+            return shared.adjacency
+
+    @classmethod
+    def _from_data(cls, data: Data) -> Adjacency:
+        src, dst = data.edge_index.clone().unbind(0)
         num_nodes = int(data.num_nodes)
         degree = torch.bincount(src, minlength=num_nodes)
         rowptr = torch.cat([degree.new_zeros(1), degree.cumsum(0)])
-        return cls(rowptr, src, dst, data.edge_cost, num_nodes)
+        return cls(rowptr, src, dst, data.edge_cost.clone(), num_nodes)
+
+    @cached_property
+    def reachability(self) -> Reachability:
+        """Which nodes can reach which, found when first asked."""
+        return Reachability(self)
 
     @property
     def num_edges(self) -> int:
@@ -67,6 +104,37 @@ class Adjacency:
         offset = torch.arange(position.numel(), device=nodes.device)
         return (begin - first)[position] + offset, position
 
+    def edge_ids(self, tails: Tensor, heads: Tensor) -> Tensor:
+        """The edge between each two nodes, -1 where there is none."""
+        keys = self._keys
+        wanted = tails * self.num_nodes + heads
+        found = torch.searchsorted(keys, wanted).clamp_(max=keys.numel() - 1)
+        return torch.where(keys[found] == wanted, found, -1)
+
+    @cached_property
+    def _keys(self) -> Tensor:
+        """A number for each edge, ascending as edges are sorted."""
+        return self.src * self.num_nodes + self.dst
+
+    def route_edges(self, nodes: Tensor) -> Tensor:
+        """Edges along routes :obj:`[B, L]`, of the same shape.
+
+        Padding (-1) and the last node of a route have -1, and a step without an
+        edge has -2.
+        """
+        out = torch.full_like(nodes, -1)
+        tail, head = nodes[:, :-1], nodes[:, 1:]
+        step = head >= 0
+        edge = self.edge_ids(tail[step], head[step])
+        out[:, :-1][step] = edge.masked_fill(edge < 0, -2)
+        return out
+
+    def route_costs(self, nodes: Tensor) -> Tensor:
+        """What routes :obj:`[B, L]` cost, float64 :obj:`[B]`."""
+        edge = self.route_edges(nodes)
+        cost = self.cost[edge].double()
+        return cost.masked_fill(edge < 0, 0).sum(dim=1)
+
     def chunks(self, nodes: Tensor, max_edges: int) -> Iterator[slice]:
         """Cuts :obj:`nodes` so that a part has few out-edges.
 
@@ -92,3 +160,15 @@ class Adjacency:
             src, dst = dst, src
         size = (self.num_nodes, self.num_nodes)
         return csr_array((cost, (src, dst)), shape=size)
+
+
+class _Shared(NamedTuple):
+    """What is kept for an :obj:`edge_index` that is still in use."""
+
+    cost: TensorWeakRef
+    versions: tuple[int, int, int]
+    adjacency: Adjacency
+
+
+_SHARED = WeakTensorKeyDictionary()
+_LOCK = threading.Lock()

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 from torch import Tensor
 
-from ._adjacency import Adjacency
+if TYPE_CHECKING:
+    from ._adjacency import Adjacency
 
 
 class Reachability:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, planning_graph
-from bcm_pyg.graph import decision_graph, fingerprint, largest_component
+from bcm_pyg.graph import fingerprint, largest_component, simplify_graph
 
 
 def assert_canonical(data: Data) -> None:
@@ -82,7 +82,7 @@ def test_parts_of_graphs(raw: Data) -> None:
         data = planning_graph(raw)
     except BCMError:
         return
-    for part in (largest_component, lambda data: decision_graph(data).data):
+    for part in (largest_component, lambda data: simplify_graph(data).data):
         try:
             out = part(data)
         except BCMError:

@@ -116,9 +116,7 @@ def test_a_map_of_one_graph_and_another(one: Data, two: Data) -> None:
 @settings(max_examples=200, deadline=None)
 @given(
     random_graphs(6),
-    st.sampled_from(
-        ['complete', 'epsilon', 'landmarks', 'cache', 'batch_size', 'readout']
-    ),
+    st.sampled_from(['complete', 'epsilon', 'landmarks', 'readout']),
     things,
 )
 def test_any_option(raw: Data, name: str, value: object) -> None:

@@ -137,7 +137,7 @@ def test_errors(tmp_path):
         to_geojson(None, data)
     line = graph(pos=[[0.0], [1.0], [2.0], [3.0]])
     with pytest.raises(BCMError, match='at least two axes'):
-        to_geojson(plan, line)
+        to_geojson(Dijkstra(line)(0, 2), line)
     line.lonlat = torch.zeros(4, 3)
     with pytest.raises(BCMError, match=r'lonlat must have shape \[4, 2\]'):
         to_geojson(plan, line)

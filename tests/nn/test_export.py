@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from helpers import ALL_ENCODERS, ExactTransition, tiny_map
+from helpers import ALL_ENCODERS, ReluTransition, tiny_map
 from safetensors.torch import load_file
 from torch import Tensor
 from torch_geometric.data import Data
@@ -93,8 +93,8 @@ def test_bad_arguments(grid: Data) -> None:
     with pytest.raises(BCMError, match='expected a torch_geometric'):
         export_scorer(tiny_map(grid), 'grid')  # type: ignore[arg-type]
     model = tiny_map(grid)
-    model.transition = ExactTransition(192, 8, 8)
-    with pytest.raises(BCMError, match='got ExactTransition'):
+    model.transition = ReluTransition(192, 8, 8)
+    with pytest.raises(BCMError, match='got ReluTransition'):
         export_scorer(model)
 
 

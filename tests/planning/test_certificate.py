@@ -22,7 +22,7 @@ from bcm_pyg.planning import (
     Plan,
     VisitedGreedy,
 )
-from bcm_pyg.planning.certificate import certified, with_bounds
+from bcm_pyg.planning._landmarks import certified, with_bounds
 from bcm_pyg.utils import Adjacency
 
 
@@ -55,7 +55,7 @@ def test_within_epsilon_of_the_optimum(
     scorer = TableScores(adjacency, integer_table(data, 9, seed))
     before = readout(scorer, adjacency, starts, goals)  # some have no route
     bounds = LandmarkBounds(adjacency, number)
-    plan = certified(before, bounds, adjacency, starts, goals, epsilon)
+    plan = certified(before, bounds, starts, goals, epsilon)
     assert plan.success.all()
     assert_sound(plan, data, starts.tolist(), goals.tolist())
     optimal = torch.tensor(
@@ -85,7 +85,7 @@ def test_looser_is_cheaper(grid: Data) -> None:
     bounds = LandmarkBounds(adjacency, 4)
     work, costs = [], []
     for epsilon in (0.0, 0.02, 0.1, 0.5):
-        plan = certified(before, bounds, adjacency, starts, goals, epsilon)
+        plan = certified(before, bounds, starts, goals, epsilon)
         assert proven(plan, epsilon).all()
         work.append(int((plan.expansions - before.expansions).sum()))
         costs.append(plan.cost.tolist())

@@ -20,7 +20,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, Planner, planning_graph
+from bcm_pyg.metrics import check_plan
 from bcm_pyg.planning import (
+    Backtracking,
     Beam,
     BestFirst,
     Corridor,
@@ -29,8 +31,6 @@ from bcm_pyg.planning import (
     Readout,
     VisitedGreedy,
 )
-from bcm_pyg.planning.check_plan import check_plan
-from bcm_pyg.planning.completed import completed
 from bcm_pyg.utils import Adjacency
 
 INFINITE = float('inf')
@@ -116,7 +116,8 @@ def test_any_scorer(
     scorer = TableScores(adjacency, table)
     plan = readout(scorer, adjacency, starts, goals)
     assert_sound(plan, data, starts.tolist(), goals.tolist())
-    whole = completed(plan, scorer, adjacency, starts, goals)
+    planner = Planner(scorer, data, readout, complete=True)
+    whole = planner(starts, goals)
     assert whole.success.all()
     assert_sound(whole, data, starts.tolist(), goals.tolist())
     found = plan.success.nonzero().flatten()
@@ -151,8 +152,9 @@ def test_complete_by_default_but_for_the_paper(diamond: Data) -> None:
         for complete in (True, False):
             planner = Planner(model, diamond, readout, complete=complete)
             assert planner.complete is complete
-    assert not Planner(model, diamond).complete
-    assert Planner(model, diamond, epsilon=1).complete
+    assert Planner(model, diamond).complete
+    walk = VisitedGreedy()
+    assert Planner(model, diamond, walk, epsilon=1).complete
 
 
 def test_the_fallback_is_only_asked_for_what_failed() -> None:
@@ -170,7 +172,7 @@ def test_the_fallback_is_only_asked_for_what_failed() -> None:
         for name in ('cost', 'hops', 'expansions'):
             one, two = getattr(alone, name), getattr(whole, name)
             assert one[kept].tolist() == two[kept].tolist()
-    for readout in (BestFirst(), Corridor()):  # never fail
+    for readout in (BestFirst(), Corridor(), Backtracking()):  # never fail
         alone = Planner(model, data, readout, complete=False)(starts, goals)
         whole = Planner(model, data, readout)(starts, goals)
         assert_same_plan(alone, whole)

@@ -9,8 +9,8 @@ from search_twins import every_pair, exact_table, optimal_costs
 from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, planning_graph
-from bcm_pyg.planning import LandmarkBounds, landmarks
-from bcm_pyg.planning.landmarks import BoundScorer
+from bcm_pyg.planning import LandmarkBounds, _landmarks
+from bcm_pyg.planning._landmarks import BoundScorer
 from bcm_pyg.utils import Adjacency
 
 INFINITE = float('inf')
@@ -90,7 +90,7 @@ def test_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     starts, goals = every_pair(30)
     whole = bounds(starts, goals)
     assert 0 < whole.isfinite().sum() < len(whole)
-    monkeypatch.setattr(landmarks, 'MAX_ROWS', 7)
+    monkeypatch.setattr(_landmarks, 'MAX_ROWS', 7)
     assert bounds(starts, goals).tolist() == whole.tolist()
     assert bounds(starts[:0], goals[:0]).shape == (0,)
 
@@ -103,7 +103,7 @@ def test_scores_never_overestimate() -> None:
     ways = scorer(nodes, goals)
     edge, row = adjacency.out_edges(nodes)
     assert ways.edge.tolist() == edge.tolist()
-    assert ways.row.tolist() == row.tolist()
+    assert ways.source.tolist() == row.tolist()
     exact = exact_table(data)[edge, goals[row]]
     assert (ways.score <= exact).all()
     assert (ways.score >= adjacency.cost[edge]).all()

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, replace
 
+import numpy as np
 import pytest
 import torch
+from helpers import assert_same_plan
 
-from bcm_pyg.planning import Plan
+from bcm_pyg.planning import Plan, Route
 
 
 def make_plan(*paths: list[int]) -> Plan:
@@ -26,7 +28,9 @@ def make_plan(*paths: list[int]) -> Plan:
 
 def test_plan() -> None:
     plan = make_plan([3, 1, 0], [], [2])
-    assert str(plan) == 'Plan(queries=3, success=2, unreachable=0)'
+    assert str(plan) == (
+        'Plan(queries=3, success=2, unreachable=0, mean_cost=1)'
+    )
     assert len(plan) == 3
     assert [plan.path(query) for query in range(3)] == [[3, 1, 0], [], [2]]
     assert all(type(node) is int for node in plan.path(0))
@@ -63,7 +67,56 @@ def test_cat_pads_to_the_longest() -> None:
 def test_cat_of_one_is_the_same() -> None:
     plan = make_plan([3, 1, 0], [])
     joined = Plan.cat([plan])
-    for field in fields(Plan):
-        one, two = getattr(plan, field.name), getattr(joined, field.name)
-        assert one.dtype == two.dtype
-        assert one.tolist() == two.tolist()
+    assert_same_plan(plan, joined)
+
+
+def test_cat_keeps_the_graph() -> None:
+    plan = replace(make_plan([3, 1, 0], []), graph='abc')
+    assert Plan.cat([plan, plan]).graph == 'abc'
+    assert plan[1:].graph == plan.to('cpu').graph == 'abc'
+
+
+def test_one_route() -> None:
+    plan = make_plan([3, 1, 0], [], [2])
+    assert plan[0] == Route([3, 1, 0], True, 2.0, 2, 7, 0.0)
+    assert plan[1] == Route([], False, float('inf'), 0, 5, 0.0)
+    assert plan[-1] == plan[torch.tensor(2).item()] == plan[np.int64(2)]
+    assert [route.nodes for route in plan] == plan.paths()
+    for query in (3, -4):
+        with pytest.raises(IndexError, match='no query'):
+            plan[query]
+
+
+@pytest.mark.parametrize(
+    'some',
+    [
+        slice(1, None),
+        [1, 2],
+        (1, 2),
+        np.array([1, 2]),
+        torch.tensor([1, 2]),
+        torch.tensor([False, True, True]),
+    ],
+)
+def test_some_routes(some: object) -> None:
+    plan = make_plan([3, 1, 0], [], [2])[some]
+    assert isinstance(plan, Plan)
+    assert plan.paths() == [[], [2]]
+    assert plan.nodes.tolist() == [[-1], [2]]  # as wide as needed
+    assert plan.walked_cost.tolist() == plan.cost.tolist()
+
+
+def test_no_routes() -> None:
+    plan = make_plan([3, 1, 0])[:0]
+    assert len(plan) == 0 and list(plan) == []
+    assert_same_plan(plan, Plan.empty(torch.device('cpu')))
+
+
+def test_cheaper() -> None:
+    plan = make_plan([3, 1, 0], [], [2])
+    better = make_plan([4, 5])
+    whole = plan.cheaper(torch.tensor([1]), better)
+    assert whole.paths() == [[3, 1, 0], [4, 5], [2]]
+    assert whole.expansions.tolist() == [7, 5 + 6, 5]
+    same = plan.cheaper(torch.tensor([2]), better)  # it had a cheaper one
+    assert same.paths() == plan.paths()

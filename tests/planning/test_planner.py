@@ -21,7 +21,14 @@ from torch_geometric.data import Data
 from bcm_pyg import BCM, BCMError, FitConfig, Planner, fit, planning_graph
 from bcm_pyg.datasets import sample_queries
 from bcm_pyg.nn import values
-from bcm_pyg.planning import Plan, Readout, VisitedGreedy, scorer
+from bcm_pyg.planning import (
+    Corridor,
+    Plan,
+    Readout,
+    VisitedGreedy,
+    _engine,
+    _map_scorer,
+)
 
 INFINITE = float('inf')
 TERMINALS = ['calibrated', 'paper']
@@ -38,7 +45,7 @@ def every_query(num_nodes: int) -> tuple[list[int], list[int]]:
 
 
 def test_planner(planner: Planner) -> None:
-    assert str(planner) == 'Planner(VisitedGreedy(), num_nodes=5)'
+    assert str(planner) == f'Planner({Corridor()}, num_nodes=5)'
     assert planner.cache_bytes() == 5 * 256 * 4
     plan = planner([1, 2], [3, 3])
     assert [plan.path(0), plan.path(1)] == [[1, 3], [2, 3]]
@@ -73,12 +80,16 @@ def test_batches_are_one_query_at_a_time(
     alone = [planner(start, goal) for start, goal in queries]
     assert_same_plan(whole, Plan.cat(alone))
     for size in (1, 3, 36):
-        chunked = Planner(model, data, readout, batch_size=size)
-        assert_same_plan(whole, chunked(starts, goals))
+        monkeypatch.setattr(Planner, 'batch_size', size)
+        assert_same_plan(whole, planner(starts, goals))
+    monkeypatch.undo()
+    for size in (1, 5):
+        monkeypatch.setattr(_engine, 'PART', size)
+        assert_same_plan(whole, planner(starts, goals))
     twice = planner(starts + starts, goals + goals)
     assert_same_plan(twice, Plan.cat([whole, whole]))
     for max_rows in (1, 5):
-        monkeypatch.setattr(scorer, 'MAX_ROWS', max_rows)
+        monkeypatch.setattr(_map_scorer, 'MAX_ROWS', max_rows)
         monkeypatch.setattr(values, 'MAX_ROWS', max_rows)
         assert_same_plan(whole, planner(starts, goals))
 
@@ -213,11 +224,9 @@ def test_bad_arguments(diamond: Data) -> None:
         Planner(torch.nn.Linear(2, 2), diamond)
     with pytest.raises(BCMError, match='readout'):
         Planner(model, diamond, VisitedGreedy)
-    with pytest.raises(BCMError, match='readout'):
-        Planner(model, diamond, 'greedy')
-    for batch_size in (0, -3, 2.5, '7', True):
-        with pytest.raises(BCMError, match='batch_size'):
-            Planner(model, diamond, batch_size=batch_size)
+    with pytest.raises(BCMError, match="'greed' is none of greedy, vis"):
+        Planner(model, diamond, 'greed')
+    assert Planner(model, diamond, 'visited_greedy').readout == VisitedGreedy()
     with pytest.raises(BCMError, match='edge_index'):
         Planner(model, Data(pos=diamond.pos))
 

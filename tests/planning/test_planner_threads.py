@@ -21,7 +21,8 @@ Question = Callable[[Planner, Tensor, Tensor], list[Tensor]]
 
 
 def routes(planner: Planner, starts: Tensor, goals: Tensor) -> list[Tensor]:
-    return list(vars(planner(starts, goals)).values())
+    values = vars(planner(starts, goals)).values()
+    return [value for value in values if isinstance(value, Tensor)]
 
 
 def distances(planner: Planner, starts: Tensor, goals: Tensor) -> list[Tensor]:

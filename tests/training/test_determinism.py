@@ -30,7 +30,12 @@ def plans(
     starts, goals = sample_queries(data, 40, seed=1)
     planners = [Planner(model, data, readout) for readout in readouts]
     found = [vars(planner(starts, goals)) for planner in planners]
-    tensors = [value for plan in found for value in plan.values()]
+    tensors = [
+        value
+        for plan in found
+        for value in plan.values()
+        if isinstance(value, Tensor)
+    ]
     return [*tensors, planners[0].distance(starts, goals)]
 
 

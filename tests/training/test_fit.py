@@ -46,12 +46,15 @@ def islands() -> Data:
 def test_learns_a_grid(grid: Data, kind: str) -> None:
     model = BCM.from_data(grid)
     starts, goals = sample_queries(grid, 60, seed=5)
-    before = evaluate(Planner(model, grid), grid, starts, goals)
+    before = evaluate(
+        Planner(model, grid, 'visited_greedy'), grid, starts, goals
+    )
     config = FitConfig(
         targets=kind, steps=240, sources=32, goals=8, validations=3
     )
     history = fit(model, grid, config)
-    report = evaluate(Planner(model, grid), grid, starts, goals)
+    planner = Planner(model, grid, 'visited_greedy')
+    report = evaluate(planner, grid, starts, goals)
     assert report.success_rate >= 0.9
     assert report.wspl >= 0.7
     assert report.wspl > before.wspl

@@ -1,3 +1,7 @@
+import copy
+import gc
+import weakref
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -6,8 +10,11 @@ from helpers import random_graphs, raw_to_nx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
+from torch_geometric.data import Data
 
 from bcm_pyg import planning_graph
+from bcm_pyg.baselines import Dijkstra
+from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.utils import Adjacency
 
 
@@ -116,3 +123,75 @@ def test_scipy_dijkstra_agrees_with_networkx(raw):
         want[i, list(row)] = list(row.values())
     assert got.tolist() == want.tolist()
     assert back.T.tolist() == want.tolist()
+
+
+def test_shared_until_something_changes() -> None:
+    data = weighted_grid('open', side=4, seed=1)
+    one = Adjacency.from_data(data)
+    assert Adjacency.from_data(data) is one
+    assert Adjacency.from_data(planning_graph(data)) is one
+    assert Adjacency.from_data(copy.copy(data)) is one
+    assert one.reachability is one.reachability
+    before = one.cost.clone()
+    data.edge_cost[0] += 1  # in place
+    two = Adjacency.from_data(data)
+    assert two is not one
+    assert float(two.cost[0]) == float(before[0]) + 1
+    assert torch.equal(one.cost, before)  # what is in use does not change
+    data.edge_cost = data.edge_cost.clone()
+    assert Adjacency.from_data(data) is not two
+    other = copy.copy(data)
+    other.num_nodes = 17
+    assert Adjacency.from_data(other).num_nodes == 17
+
+
+def test_nothing_is_kept_of_graphs_that_are_gone() -> None:
+    data = weighted_grid('open', side=4, seed=1)
+    kept = weakref.ref(Adjacency.from_data(data))
+    gc.collect()
+    assert kept() is not None
+    del data
+    gc.collect()
+    assert kept() is None
+
+
+def test_planners_see_a_cost_that_was_changed_in_place() -> None:
+    data = weighted_grid('open', side=4, seed=1)
+    first = Dijkstra(data)
+    cost = float(first(0, 1).cost)
+    data.edge_cost[data.edge_index[0] == 0] += 100
+    assert float(first(0, 1).cost) == cost  # it has its own copy
+    assert float(Dijkstra(data)(0, 1).cost) == pytest.approx(cost + 100)
+
+
+def test_inference_tensors_are_not_shared() -> None:
+    with torch.inference_mode():
+        data = weighted_grid('open', side=4, seed=1)
+        one = Adjacency.from_data(data)
+        assert Adjacency.from_data(data) is not one
+
+
+def test_edge_ids_and_routes(diamond: Data) -> None:
+    adjacency = Adjacency.from_data(diamond)
+    tail, head = torch.cartesian_prod(torch.arange(5), torch.arange(5)).T
+    found = adjacency.edge_ids(tail, head)
+    for edge, i, j in zip(
+        found.tolist(), tail.tolist(), head.tolist(), strict=True
+    ):
+        pair = (diamond.edge_index == torch.tensor([[i], [j]])).all(dim=0)
+        expected = pair.nonzero().flatten().tolist()
+        assert [edge] == (expected or [-1])
+    routes = torch.tensor([[0, 1, 3], [2, 3, -1], [4, -1, -1], [1, 2, -1]])
+    assert adjacency.route_edges(routes).tolist() == [
+        [0, 2, -1],
+        [3, -1, -1],
+        [-1, -1, -1],
+        [-2, -1, -1],
+    ]
+    assert adjacency.route_costs(routes[:3]).tolist() == [2, 0, 0]
+
+
+def test_equal_to_itself_alone(diamond: Data) -> None:
+    adjacency = Adjacency.from_data(diamond)
+    assert adjacency == adjacency
+    assert adjacency != Adjacency.from_data(diamond.clone())

@@ -48,7 +48,7 @@ class GNNEncoder(NodeEncoder):
             each axis.
         mean_cost (float, optional): The unit :math:`\bar{c}` of costs.
             (default: :obj:`1.0`)
-        hidden_channels (int, optional): Width of the GNN. (default: :obj:`64`)
+        channels (int, optional): Width of the GNN. (default: :obj:`64`)
         num_layers (int, optional): Rounds of message passing. (default:
             :obj:`3`)
         frequencies (int, optional): Octaves of waves per axis. (default:
@@ -64,7 +64,7 @@ class GNNEncoder(NodeEncoder):
             :obj:`supports_edge_weight` is true :obj:`edge_weight`, the
             affinities :math:`1 / (1 + c / \bar{c})`: an edge of mean cost
             weighs a half, a free one weighs one. It must map
-            :attr:`in_channels` to :obj:`hidden_channels`. (default:
+            :attr:`in_channels` to :obj:`channels`. (default:
             :obj:`"CostGNN"`)
         structure (bool, optional): Whether the local structure of a node is
             among its features. (default: :obj:`True`)
@@ -78,7 +78,7 @@ class GNNEncoder(NodeEncoder):
         self,
         bounds: Sequence[Sequence[float]],
         mean_cost: float = 1.0,
-        hidden_channels: int = 64,
+        channels: int = 64,
         num_layers: int = 3,
         frequencies: int = 6,
         gnn: str | torch.nn.Module = 'CostGNN',
@@ -96,10 +96,10 @@ class GNNEncoder(NodeEncoder):
             raise BCMError(
                 f'num_layers must lie in [1, {MAX_LAYERS}] (got {num_layers})'
             )
-        if hidden_channels < 1 or frequencies < 0:
+        if channels < 1 or frequencies < 0:
             raise BCMError(
-                'hidden_channels must be positive and frequencies not negative '
-                f'(got {hidden_channels} and {frequencies})'
+                'channels must be positive and frequencies not negative '
+                f'(got {channels} and {frequencies})'
             )
         if not isinstance(gnn, (str, torch.nn.Module)):
             raise BCMError(
@@ -107,7 +107,7 @@ class GNNEncoder(NodeEncoder):
                 f'{type(gnn).__name__})'
             )
         self.mean_cost = float(mean_cost)
-        self.hidden_channels = hidden_channels
+        self.channels = channels
         self.num_layers = num_layers
         self.frequencies = frequencies
         self.structure = bool(structure)
@@ -118,13 +118,13 @@ class GNNEncoder(NodeEncoder):
             self.in_channels += num_local_features(num_axes)
         #: Width of the edge features that it gets.
         self.edge_channels = num_edge_features(num_axes)
-        self.out_channels = self.in_channels + hidden_channels
+        self.out_channels = self.in_channels + channels
         self.gnn_name = gnn if isinstance(gnn, str) else None
         self.gnn = (
             _build(
                 gnn,
                 self.in_channels,
-                hidden_channels,
+                channels,
                 num_layers,
                 self.edge_channels,
             )
@@ -187,7 +187,7 @@ class GNNEncoder(NodeEncoder):
         return {
             'bounds': [list(bound) for bound in self.bounds],
             'mean_cost': self.mean_cost,
-            'hidden_channels': self.hidden_channels,
+            'channels': self.channels,
             'num_layers': self.num_layers,
             'frequencies': self.frequencies,
             'gnn': self.gnn_name,
@@ -198,12 +198,12 @@ class GNNEncoder(NodeEncoder):
 def _build(
     name: str,
     in_channels: int,
-    hidden_channels: int,
+    channels: int,
     num_layers: int,
     edge_channels: int,
 ) -> torch.nn.Module:
     if name == 'CostGNN':
-        return CostGNN(in_channels, hidden_channels, num_layers, edge_channels)
+        return CostGNN(in_channels, channels, num_layers, edge_channels)
     model = getattr(torch_geometric.nn.models, name, None)
     base = torch_geometric.nn.models.basic_gnn.BasicGNN
     if not (isinstance(model, type) and issubclass(model, base)):
@@ -215,7 +215,7 @@ def _build(
     if getattr(model, 'supports_edge_attr', False):
         edges['edge_dim'] = edge_channels
     try:
-        return model(in_channels, hidden_channels, num_layers, **edges)
+        return model(in_channels, channels, num_layers, **edges)
     except TypeError as error:
         raise BCMError(
             f'{name} needs more than channels and layers ({error}): build it '

@@ -127,7 +127,7 @@ def test_nodes_at_one_place_differ() -> None:
 
 def test_costs_become_weights(diamond: Data) -> None:
     gnn = Weighted()
-    encoder = GNNEncoder.from_data(diamond, hidden_channels=3, gnn=gnn)
+    encoder = GNNEncoder.from_data(diamond, channels=3, gnn=gnn)
     assert encoder.mean_cost == pytest.approx(17 / 5)
     encoder(diamond)
     expected = [1 / (1 + c / (17 / 5)) for c in diamond.edge_cost.tolist()]
@@ -137,7 +137,7 @@ def test_costs_become_weights(diamond: Data) -> None:
 
 def test_edge_features_go_to_those_who_take_them(diamond: Data) -> None:
     gnn = WithEdges()
-    encoder = GNNEncoder.from_data(diamond, hidden_channels=3, gnn=gnn)
+    encoder = GNNEncoder.from_data(diamond, channels=3, gnn=gnn)
     encoder(diamond)
     assert torch.equal(gnn.seen, edge_features(diamond, encoder.mean_cost))
     assert gnn.seen.size(1) == encoder.edge_channels
@@ -146,7 +146,7 @@ def test_edge_features_go_to_those_who_take_them(diamond: Data) -> None:
 def test_zero_costs(diamond: Data) -> None:
     diamond.edge_cost = torch.zeros(5)
     gnn = Weighted()
-    encoder = GNNEncoder.from_data(diamond, hidden_channels=3, gnn=gnn)
+    encoder = GNNEncoder.from_data(diamond, channels=3, gnn=gnn)
     assert encoder.mean_cost == 1
     encoder(diamond)
     assert gnn.seen.tolist() == [1.0] * 5
@@ -154,9 +154,7 @@ def test_zero_costs(diamond: Data) -> None:
 
 
 def test_one_layer_against_a_loop(diamond: Data) -> None:
-    encoder = GNNEncoder.from_data(
-        diamond, hidden_channels=4, num_layers=1, gnn='GCN'
-    )
+    encoder = GNNEncoder.from_data(diamond, channels=4, num_layers=1, gnn='GCN')
     conv = encoder.gnn.convs[0]
     x = encoder.features(diamond)
     weights = (1 / (1 + diamond.edge_cost / encoder.mean_cost)).tolist()
@@ -184,7 +182,7 @@ def test_one_layer_against_a_loop(diamond: Data) -> None:
 @pytest.mark.parametrize('name', ['CostGNN', 'GCN', 'GraphSAGE', 'GAT'])
 def test_named_models(diamond: Data, name: str) -> None:
     encoder = GNNEncoder.from_data(
-        diamond, hidden_channels=8, gnn=name, structure=False
+        diamond, channels=8, gnn=name, structure=False
     )
     assert type(encoder.gnn).__name__ == name
     assert encoder.config()['gnn'] == name
@@ -198,7 +196,7 @@ def test_named_models(diamond: Data, name: str) -> None:
 
 
 def test_own_module(diamond: Data) -> None:
-    encoder = GNNEncoder.from_data(diamond, hidden_channels=3, gnn=Unweighted())
+    encoder = GNNEncoder.from_data(diamond, channels=3, gnn=Unweighted())
     out = encoder(diamond)
     assert out[4, -3:].tolist() == [0.0, 0.0, 0.0]
     assert torch.equal(out[1, -3:], encoder.features(diamond)[0, :3])
@@ -221,7 +219,7 @@ def test_reset_parameters(diamond: Data) -> None:
     before = encoder(diamond)
     encoder.reset_parameters()
     assert not torch.equal(encoder(diamond), before)
-    own = GNNEncoder.from_data(diamond, hidden_channels=3, gnn=Unweighted())
+    own = GNNEncoder.from_data(diamond, channels=3, gnn=Unweighted())
     before = own(diamond)
     own.reset_parameters()  # it has none, nor a method of that name
     assert torch.equal(own(diamond), before)
@@ -232,7 +230,7 @@ def test_config_rebuilds() -> None:
     assert encoder.config() == {
         'bounds': [[0.0, 1.0]],
         'mean_cost': 2.5,
-        'hidden_channels': 8,
+        'channels': 8,
         'num_layers': 3,
         'frequencies': 4,
         'gnn': 'GraphSAGE',
@@ -250,7 +248,7 @@ def test_config_rebuilds() -> None:
         ({'mean_cost': float('inf')}, 'mean_cost'),
         ({'num_layers': 0}, r'num_layers must lie in \[1, 1000\]'),
         ({'num_layers': 10**9}, 'num_layers'),
-        ({'hidden_channels': 0}, 'hidden_channels'),
+        ({'channels': 0}, 'channels'),
         ({'frequencies': -1}, 'frequencies'),
         ({'gnn': 'MLP'}, "such as 'GCN'.*got 'MLP'"),
         ({'gnn': 'NoSuchModel'}, "got 'NoSuchModel'"),

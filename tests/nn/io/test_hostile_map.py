@@ -119,7 +119,7 @@ def test_many_layers_that_are_there(
     diamond: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build_module, 'SPARE_CALLS', 0)
-    model = BCM.from_data(diamond, 'gnn', num_layers=40, hidden_channels=1)
+    model = BCM.from_data(diamond, 'gnn', num_layers=40, channels=1)
     model.save(tmp_path)
     other = BCM.load(tmp_path, diamond)
     assert len(other.state_dict()) == len(model.state_dict()) > 200

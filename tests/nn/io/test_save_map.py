@@ -60,7 +60,7 @@ def test_round_trip_of_float_coordinates(
 
 
 def test_round_trip_of_options(grid: Data, tmp_path: Path) -> None:
-    encoder = GNNEncoder.from_data(grid, hidden_channels=8, gnn='GraphSAGE')
+    encoder = GNNEncoder.from_data(grid, channels=8, gnn='GraphSAGE')
     model = BCM(encoder, Transition(encoder.out_channels, 16, 12))
     model.save(tmp_path)
     assert model.graph is None
@@ -224,9 +224,7 @@ def test_what_could_not_be_loaded_is_not_saved(
     with pytest.raises(BCMError, match='cannot be saved.*is torch.float64'):
         tiny_map(diamond).double().save(saved)
 
-    own = GNNEncoder.from_data(
-        diamond, hidden_channels=26, gnn=torch.nn.Identity()
-    )
+    own = GNNEncoder.from_data(diamond, channels=26, gnn=torch.nn.Identity())
     with pytest.raises(BCMError, match='subclass NodeEncoder and register'):
         BCM(own).save(saved)
     model = tiny_map(diamond)

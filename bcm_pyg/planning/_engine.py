@@ -1,0 +1,315 @@
+"""Runs readouts on parts of a batch: compiled for maps, plain for others."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bcm_pyg.utils import Adjacency
+
+from ._arrays import Bounds, Expanded, Found, Graph, Map, Scratch, scratch_for
+from ._plain import PlainEngine
+from .base import Scorer
+from .plan import Plan
+
+#: Node ids that a part may hold in each of its lists: 64 MB.
+MAX_LISTED = 2**23
+#: Queries of a part.
+PART = 32
+#: No limit of expansions.
+NO_LIMIT = 2**62
+
+
+class CompiledEngine:
+    """Runs the kernels, on the scratch memory of one thread.
+
+    Like :class:`~bcm_pyg.planning._plain.PlainEngine`, it takes and returns
+    arrays, and readouts are written for either.
+    """
+
+    def __init__(
+        self, arrays: _Arrays, net: Map, bounds: Bounds, scratch: Scratch
+    ) -> None:
+        code, graph = kernels(), arrays.graph
+        self.walk = partial(code.walk, graph, net, scratch)
+        self.backtrack = partial(code.backtrack, graph, net, scratch)
+        self.lookahead = partial(code.lookahead, graph, net, scratch)
+        self._expand = partial(code.expand, graph, net, bounds, scratch)
+        self._inside = partial(code.inside, graph, arrays.tails, scratch)
+
+    def expand(
+        self,
+        starts: np.ndarray,
+        goals: np.ndarray,
+        *,
+        weight: float = 1.0,
+        width: int = 0,
+        limit: np.ndarray | None = None,
+        ceiling: np.ndarray | None = None,
+        reopen: bool = False,
+    ) -> Expanded:
+        """See :meth:`PlainEngine.search`."""
+        if limit is None:
+            limit = np.full(starts.size, NO_LIMIT)
+        if ceiling is None:
+            ceiling = np.full(starts.size, np.inf)
+        return self._expand(
+            starts, goals, float(weight), width, limit, ceiling, reopen
+        )
+
+    def inside(
+        self,
+        starts: np.ndarray,
+        goals: np.ndarray,
+        nodes: np.ndarray,
+        ptr: np.ndarray,
+        radius: int = 0,
+    ) -> Found:
+        """See :meth:`PlainEngine.inside`."""
+        return self._inside(starts, goals, nodes, ptr, radius)
+
+
+Engine = CompiledEngine | PlainEngine
+
+
+class _Arrays:
+    """A graph as arrays on the CPU, and scratch memory that is free."""
+
+    def __init__(self, adjacency: Adjacency) -> None:
+        rowptr, head, cost, self.tails = (
+            np.ascontiguousarray(x.cpu().numpy())
+            for x in (
+                adjacency.rowptr,
+                adjacency.dst,
+                adjacency.cost,
+                adjacency.src,
+            )
+        )
+        degree = int(np.diff(rowptr).max(initial=0))
+        self.graph = Graph(rowptr, head, cost, degree)
+        self.free: list[Scratch] = []
+
+    def take(self) -> Scratch:
+        """Scratch memory for one thread."""
+        try:
+            return self.free.pop()
+        except IndexError:
+            return scratch_for(self.graph.rowptr.size - 1)
+
+
+_ARRAYS: WeakKeyDictionary[Adjacency, _Arrays] = WeakKeyDictionary()
+_LOCK = threading.Lock()
+
+
+def _arrays_of(adjacency: Adjacency) -> _Arrays:
+    with _LOCK:
+        if adjacency not in _ARRAYS:
+            _ARRAYS[adjacency] = _Arrays(adjacency)
+        return _ARRAYS[adjacency]
+
+
+# --- queries in parts ---------------------------------------------------------
+
+#: Answers one part, given an engine, starts and goals (and columns beside).
+Answer = Callable[..., Found]
+
+
+def in_parts(
+    answer: Answer,
+    scorer: Scorer,
+    adjacency: Adjacency,
+    starts: Tensor,
+    goals: Tensor,
+    *columns: Tensor,
+) -> Plan:
+    r"""The plan of a batch, part by part, on as many threads as torch uses.
+
+    Memory: 37 bytes a node and thread, kept for the next queries, and lists of
+    the nodes that the queries of a part expand, at most :math:`2^{23}` ids
+    each, or those of one query.
+
+    Args:
+        answer (Callable): Answers one part with an engine.
+        scorer (Scorer): A map is searched by compiled code, others plainly.
+        adjacency (Adjacency): The graph.
+        starts (torch.Tensor): :obj:`[B]`, at least one.
+        goals (torch.Tensor): :obj:`[B]`.
+        *columns (torch.Tensor): :obj:`[B, *]`, cut along with the queries.
+    """
+    batch = [x.cpu().numpy() for x in (starts, goals, *columns)]
+    run = partial(_run, answer, scorer, adjacency)
+    most = max(1, min(PART, MAX_LISTED // adjacency.num_nodes))
+    size = starts.numel()
+    if size <= most:
+        return plan_of_found([run(*batch)], starts.device)
+    parts = [[x[at : at + most] for x in batch] for at in range(0, size, most)]
+    threads = min(torch.get_num_threads(), len(parts))
+    if threads == 1 or compiled_map(scorer) is None:
+        found = [run(*part) for part in parts]
+    else:
+        # Made anew each time: a pool does not survive a fork.
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(run, *zip(*parts, strict=True)))
+    return plan_of_found(found, starts.device)
+
+
+def _run(
+    answer: Answer,
+    scorer: Scorer,
+    adjacency: Adjacency,
+    *part: np.ndarray,
+) -> Found:
+    readable = compiled_map(scorer)
+    if readable is None:
+        return answer(PlainEngine(scorer, adjacency), *part)
+    arrays = _arrays_of(adjacency)
+    scratch = arrays.take()
+    try:
+        engine = CompiledEngine(arrays, *readable, scratch)
+        return answer(engine, *part)
+    finally:
+        arrays.free.append(scratch)
+
+
+def compiled_map(scorer: Scorer) -> tuple[Map, Bounds] | None:
+    """What the kernels read of a scorer, or None if they cannot.
+
+    A scorer that they can read has a method :obj:`arrays`.
+    """
+    arrays = getattr(scorer, 'arrays', None)
+    if arrays is None or kernels() is None:
+        return None
+    return arrays()
+
+
+def plan_of_found(parts: list[Found], device: torch.device) -> Plan:
+    """The plan that the routes of some parts make."""
+    hops = np.concatenate([np.diff(part.ptr) for part in parts]) - 1
+    size, longest = hops.size, max(1, int(hops.max(initial=0)) + 1)
+    if size == 1:
+        nodes = parts[0].nodes[None] if hops[0] >= 0 else np.array([[-1]])
+    else:
+        nodes = np.full((size, longest), -1)
+        flat = np.concatenate([part.nodes for part in parts])
+        nodes[np.arange(longest) <= hops[:, None]] = flat
+    cost, expansions, walked, bound = (
+        torch.from_numpy(np.concatenate(column))
+        for column in zip(*(part[2:] for part in parts), strict=True)
+    )
+    plan = Plan(
+        success=torch.from_numpy(hops >= 0),
+        cost=cost,
+        hops=torch.from_numpy(np.maximum(hops, 0)),
+        nodes=torch.from_numpy(nodes),
+        expansions=expansions,
+        lower_bound=bound,
+        walked_cost=walked,
+    )
+    return plan if device.type == 'cpu' else plan.to(device)
+
+
+# --- the kernels, loaded when first needed ---------------------------------
+
+_LOADING = threading.Lock()
+_LOADED: list[ModuleType | None] = []
+#: Whether compiled code is kept; decided before the kernels are imported.
+CACHES = False
+
+
+def kernels() -> Any:
+    """The module of kernels, compiled; None where that is not possible."""
+    if not _LOADED:
+        with _LOADING:
+            if not _LOADED:
+                _LOADED.append(_load())
+    return _LOADED[0]
+
+
+def cache_folder() -> Path | None:
+    """Where compiled code is kept, or None if no file can be written there.
+
+    :obj:`NUMBA_CACHE_DIR`, or the cache folder of the user.
+    """
+    home = Path.home()
+    if given := os.environ.get('NUMBA_CACHE_DIR'):
+        folder = Path(given)
+    elif sys.platform == 'win32':
+        folder = Path(os.environ.get('LOCALAPPDATA') or home) / 'bcm_pyg'
+    elif sys.platform == 'darwin':
+        folder = home / 'Library' / 'Caches' / 'bcm_pyg'
+    else:
+        base = os.environ.get('XDG_CACHE_HOME') or home / '.cache'
+        folder = Path(base) / 'bcm_pyg'
+    probe = folder / f'.probe-{os.getpid()}-{threading.get_ident()}'
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError:
+        return None
+    return folder
+
+
+def _load() -> ModuleType | None:
+    global CACHES
+    try:
+        import numba
+        from numba.core import config as numba_config
+
+        folder = cache_folder()
+        CACHES = folder is not None
+        config: Any = numba_config
+        before = config.CACHE_DIR
+        try:
+            config.CACHE_DIR = str(folder or '')
+            from . import _compiled
+        finally:
+            config.CACHE_DIR = before
+        mark = None
+        if folder is not None:
+            mark = folder / f'compiled-{_key(_compiled, numba.__version__)}'
+        if mark is None or not mark.exists():
+            logging.getLogger('bcm_pyg').warning(
+                'compiling the readouts, %s: about 15 seconds ...',
+                'once' if folder else 'for this process',
+            )
+        _compiled.compile_all()
+        if mark is not None:
+            mark.touch()
+    except Exception as error:  # whatever numba, LLVM or a disk may raise
+        warnings.warn(
+            'the readouts cannot be compiled, so planning is slow '
+            f'({type(error).__name__}: {error})',
+            stacklevel=2,
+        )
+        return None
+    if folder is None:
+        warnings.warn(
+            'the compiled readouts cannot be kept, as no file can be written '
+            'to the cache folder: every process compiles them anew. Set '
+            'NUMBA_CACHE_DIR to a folder where files can be written',
+            stacklevel=2,
+        )
+    return _compiled
+
+
+def _key(module: ModuleType, version: str) -> str:
+    """What the kernels are compiled from, as the cache sees it."""
+    source = Path(module.__file__ or '')
+    parts = (version, sys.version, source, source.stat().st_mtime_ns)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

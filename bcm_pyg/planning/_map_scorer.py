@@ -1,0 +1,204 @@
+"""What a planner keeps of a map, and how it reads it."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from functools import cached_property
+from typing import TypeGuard
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.nn import BCM, Transition
+from bcm_pyg.nn.modes import evaluating
+from bcm_pyg.nn.scoring import pair_scores, with_terminal
+from bcm_pyg.nn.values import MAX_ROWS, block_values, pair_values
+from bcm_pyg.utils import Adjacency
+
+from ._arrays import NO_BOUNDS, Bounds, Map
+from .base import EdgeScores
+
+#: Slopes of more bytes are not kept: every hop makes their passes anew.
+MAX_SLOPE_BYTES = 2**30
+#: Of threads that ask for the same arrays, one makes them.
+_LOCK = threading.Lock()
+
+
+class MapScorer:
+    r"""Scores by a map, with what does not depend on the goal kept.
+
+    It keeps a copy of the transition encoder and the hidden rows
+    :obj:`[N, H]`; training the map further does not change it. For compiled
+    readouts it also keeps, from the first query on, what the edges contribute
+    to scores: :math:`4 (H + 1)` bytes an edge, up to 1 GiB. Larger graphs do
+    without, and a hop takes about ten times as long.
+
+    Args:
+        model (BCM): The map.
+        data (torch_geometric.data.Data): The canonical graph, on its device.
+        adjacency (Adjacency): Its edges.
+    """
+
+    def __init__(self, model: BCM, data: Data, adjacency: Adjacency) -> None:
+        self.transition = copy.deepcopy(model.transition)
+        self.terminal = model.terminal
+        self.cost_scale = model.cost_scale.clone()
+        self.adjacency = adjacency
+        self.hidden = _hidden_rows(model, data)
+        for name, parameter in self.transition.named_parameters():
+            if not bool(torch.isfinite(parameter).all()):
+                raise BCMError(
+                    f'the weights of the map are not finite ({name} of its '
+                    'transition encoder)'
+                )
+        if type(self.transition) is not Transition:
+            # Kernels know the layers of Transition alone.
+            self.arrays = None  # type: ignore[assignment, method-assign]
+
+    @torch.no_grad()
+    def __call__(self, nodes: Tensor, goals: Tensor) -> EdgeScores:
+        """All edges of each node, scored for its goal."""
+        edge, source = self.adjacency.out_edges(nodes)
+        head = self.adjacency.dst[edge]
+        score = self.hidden.new_empty(edge.numel())
+        first = 0
+        for part in self.adjacency.chunks(nodes, MAX_ROWS):
+            end = int(torch.searchsorted(source, part.stop))
+            here = slice(first, end)
+            score[here] = pair_scores(
+                self.transition,
+                self.hidden.index_select(0, nodes[part]),
+                self.hidden.index_select(0, head[here]),
+                self.hidden.index_select(0, goals[part]),
+                source[here] - part.start,
+            )
+            first = end
+        cost = self.adjacency.cost[edge] / self.cost_scale
+        at_goal = head == goals[source]
+        score = with_terminal(score, at_goal, cost, self.terminal)
+        return EdgeScores(edge, source, score)
+
+    def values(self, nodes: Tensor, goals: Tensor) -> Tensor:
+        """Value of each node for its goal, :obj:`[B]`, in the graph's units.
+
+        Edges from which the goal cannot be reached do not count.
+        """
+        reachability = self.adjacency.reachability
+        value = pair_values(
+            self, self.hidden, self.adjacency, nodes, goals, reachability
+        )
+        return value * self.cost_scale
+
+    def value_matrix(self, nodes: Tensor, goals: Tensor) -> Tensor:
+        """Value of each node for each goal, :obj:`[S, G]`."""
+        reach = self.adjacency.reachability.to_goals(goals)
+        value = block_values(
+            self, self.hidden, self.adjacency, nodes, goals, reach
+        )
+        return value * self.cost_scale
+
+    def arrays(self) -> tuple[Map, Bounds]:
+        """What the kernels read, on the CPU."""
+        with _LOCK:
+            return self._map, NO_BOUNDS
+
+    @cached_property
+    @torch.no_grad()
+    def _map(self) -> Map:
+        lin1, lin2, lin3 = (
+            self.transition.lin1,
+            self.transition.lin2,
+            self.transition.lin3,
+        )
+        slope, offset = self._slopes()
+        weight, bias = lin3.weight.double(), lin3.bias.double()
+        return Map(
+            hidden=_array(self.hidden),
+            bias1=_array(lin1.bias),
+            weight2=_array(lin2.weight.T),
+            bias2=_array(lin2.bias),
+            weight3=_array(lin3.weight.T),
+            bias3=_array(lin3.bias),
+            gram=_array(_by_blocks(weight.T @ weight).float()),
+            linear=_array((2 * weight.T @ bias).float()),
+            constant=np.float32(float(bias.square().sum().float())),
+            slope=_array(slope),
+            offset=_array(offset),
+            scale=float(self.cost_scale),
+            calibrated=self.terminal == 'calibrated',
+        )
+
+    def _slopes(self) -> tuple[Tensor, Tensor]:
+        """Slope and offset of each edge, or none if they are too large."""
+        width, num_edges = self.hidden.size(1), self.adjacency.num_edges
+        if 4 * num_edges * (width + 1) > MAX_SLOPE_BYTES:
+            num_edges = 0
+        slope = self.hidden.new_empty(num_edges, width)
+        offset = self.hidden.new_empty(num_edges)
+        source = self.hidden - self.transition.lin1.bias
+        last = self.transition.lin3
+        for first in range(0, num_edges, MAX_ROWS):
+            part = slice(first, first + MAX_ROWS)
+            z = self.transition.rest(
+                self.hidden.index_select(0, self.adjacency.dst[part])
+                - source.index_select(0, self.adjacency.src[part])
+            )
+            slope[part] = z @ (-2 * last.weight)
+            offset[part] = (z * (z - 2 * last.bias)).sum(-1)
+        return slope, offset
+
+    def cache_bytes(self) -> int:
+        """Bytes of what is kept per node and, so far, per edge."""
+        size = self.hidden.numel() * self.hidden.element_size()
+        if '_map' in vars(self):
+            kept = self._map
+            size += kept.slope.nbytes + kept.offset.nbytes
+        return size
+
+
+def is_map(model: object) -> TypeGuard[BCM]:
+    """Whether this is a map, whose scores a :class:`MapScorer` reads."""
+    return isinstance(model, BCM)
+
+
+def _by_blocks(gram: Tensor) -> Tensor:
+    """A symmetric matrix as the kernels read it: nothing below the diagonal but
+    for blocks of 8 on it, and what is beside them twice.
+    """
+    block = torch.arange(gram.size(0), device=gram.device) // 8
+    factor = 1 + (block[:, None] < block).double()
+    return gram * factor.masked_fill(block[:, None] > block, 0)
+
+
+def _array(values: Tensor) -> np.ndarray:
+    return np.ascontiguousarray(values.detach().cpu().numpy())
+
+
+@torch.no_grad()
+def _hidden_rows(model: BCM, data: Data) -> Tensor:
+    """Hidden rows of all nodes, some at a time where that can be.
+
+    Wide embeddings of all nodes at once would take as much memory again.
+    """
+    num_nodes = int(data.num_nodes)
+    with evaluating(model):
+        if not getattr(model.encoder, 'per_node', False):
+            hidden = model.hidden(data)
+        else:
+            width = model.transition.hidden_channels
+            hidden = model.transition.lin1.weight.new_empty(num_nodes, width)
+            nodes = torch.arange(num_nodes, device=hidden.device)
+            for part in nodes.split(MAX_ROWS):
+                hidden[part] = model.hidden(data, part)
+    for first in range(0, num_nodes, MAX_ROWS):
+        bad = ~torch.isfinite(hidden[first : first + MAX_ROWS]).all(dim=1)
+        if bool(bad.any()):
+            raise BCMError(
+                f'the map gives node {first + int(bad.nonzero()[0])} an '
+                'embedding that is not finite: its weights are broken'
+            )
+    return hidden

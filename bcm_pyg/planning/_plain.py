@@ -1,0 +1,390 @@
+"""Searches and walks of any scorer, one query after the other in plain Python.
+
+Slow, and easy to follow: the compiled kernels must agree with it. A search is a
+generator: it yields the node it wants scored and is sent the scores of the
+edges that leave it. So the queries of a part share the calls of the scorer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from heapq import heappop, heappush
+from math import inf
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import torch
+
+from bcm_pyg.utils import Adjacency
+
+from ._arrays import Expanded, Found
+from .base import Scorer, cost_scale
+
+#: What stands for a score that is no number, or infinite: last, but not lost.
+HUGE = float(np.finfo(np.float64).max) / 4
+
+T = TypeVar('T')
+#: Yields nodes, is sent the scores of their edges, returns what it found.
+Asking = Generator[int, list[float], T]
+
+
+class Edge(NamedTuple):
+    """An edge that leaves a node."""
+
+    head: int
+    cost: float
+
+
+class Path(NamedTuple):
+    """What one query found: nodes from start to goal, or none."""
+
+    nodes: list[int]
+    cost: float
+    expansions: int
+    walked: float
+
+
+class PlainEngine:
+    """Answers queries given as arrays :obj:`[B]`, by any scorer.
+
+    Args:
+        scorer (Scorer): Scores the edges.
+        adjacency (Adjacency): The graph.
+    """
+
+    def __init__(self, scorer: Scorer, adjacency: Adjacency) -> None:
+        self.scorer = scorer
+        self.adjacency = adjacency
+        self._rowptr, self._head, self._cost = (
+            part.cpu().numpy()
+            for part in (adjacency.rowptr, adjacency.dst, adjacency.cost)
+        )
+
+    def edges(self, node: int) -> list[Edge]:
+        """The edges that leave a node, in order."""
+        part = slice(self._rowptr[node], self._rowptr[node + 1])
+        heads, costs = self._head[part].tolist(), self._cost[part].tolist()
+        return [Edge(*edge) for edge in zip(heads, costs, strict=True)]
+
+    def backtrack(self, starts: np.ndarray, goals: np.ndarray) -> Found:
+        """Walks of :class:`~bcm_pyg.planning.Backtracking`."""
+        walks = [self._backtrack(*q) for q in _pairs(starts, goals)]
+        return _found(self._ask(walks, goals))
+
+    def lookahead(
+        self, starts: np.ndarray, goals: np.ndarray, depth: int
+    ) -> Found:
+        """Walks of :class:`~bcm_pyg.planning.Lookahead`."""
+        walks = [self._lookahead(*q, depth) for q in _pairs(starts, goals)]
+        return _found(self._ask(walks, goals))
+
+    def expand(
+        self,
+        starts: np.ndarray,
+        goals: np.ndarray,
+        *,
+        weight: float = 1.0,
+        width: int = 0,
+        limit: np.ndarray | None = None,
+        ceiling: np.ndarray | None = None,
+        reopen: bool = False,
+    ) -> Expanded:
+        """Best-first searches (see :meth:`search`)."""
+        searches = [
+            self.search(
+                start,
+                goal,
+                weight=weight,
+                width=width,
+                limit=inf if limit is None else float(limit[query]),
+                ceiling=inf if ceiling is None else float(ceiling[query]),
+                reopen=reopen,
+            )
+            for query, (start, goal) in enumerate(_pairs(starts, goals))
+        ]
+        found = self._ask(searches, goals)
+        lists = [nodes for nodes, _, _ in found]
+        return Expanded(
+            np.array([node for nodes in lists for node in nodes], np.int64),
+            np.cumsum([0, *(len(nodes) for nodes in lists)]),
+            np.array([bound for _, bound, _ in found]),
+            np.array([reached for _, _, reached in found], np.bool_),
+        )
+
+    def inside(
+        self,
+        starts: np.ndarray,
+        goals: np.ndarray,
+        nodes: np.ndarray,
+        ptr: np.ndarray,
+        radius: int = 0,
+    ) -> Found:
+        """The best routes through given nodes, start and goal; then through
+        all that is at most :obj:`radius` hops away from these routes, too.
+
+        Expansions are the nodes that could be used in the end.
+        """
+        paths = []
+        for query, (start, goal) in enumerate(_pairs(starts, goals)):
+            members = set(nodes[ptr[query] : ptr[query + 1]].tolist())
+            path, cost = self._search_inside(
+                members | {start, goal}, start, goal
+            )
+            if path and radius > 0 and start != goal:
+                members |= self._around(path, radius)
+                path, cost = self._search_inside(members, start, goal)
+            paths.append(Path(path, cost, len(members), cost))
+        return _found(paths)
+
+    def search(
+        self,
+        start: int,
+        goal: int,
+        *,
+        weight: float,
+        width: int,
+        limit: float,
+        ceiling: float,
+        reopen: bool,
+    ) -> Asking[tuple[list[int], float, bool]]:
+        r"""Expands the most promising nodes until the goal is the best of all.
+
+        The value of a neighbour :math:`j` of an expanded node :math:`i` is
+
+        .. math::
+            f(j) = c(i) + c_{ij} + w \max(0, D_i(j; g) - c_{ij}) ,
+
+        where :math:`c(i)` is the cost of the way found to :math:`i`. Of equal
+        values the node found last comes first.
+
+        Args:
+            start (int): The start.
+            goal (int): The goal.
+            weight (float): :math:`w`.
+            width (int): If not 0, expand so many at each turn, and forget all
+                others that are open but the goal.
+            limit (float): End after so many expansions.
+            ceiling (float): Do not expand nodes of such a value or a higher
+                one.
+            reopen (bool): Whether to expand a node again that is reached at
+                less cost.
+
+        Returns:
+            The expanded nodes, the lowest value of a node that is open in the
+            end, and whether that is the goal.
+        """
+        found = {start: 0}
+        cost, value = {start: 0.0}, {start: 0.0}  # value: of open nodes
+        expanded: dict[int, None] = {}
+        num_found, num_turns = 1, 0
+        while True:
+            order = sorted(value, key=lambda node: (value[node], -found[node]))
+            lowest = value[order[0]] if order else inf
+            arrived = order[:1] == [goal]
+            if arrived or not order or lowest >= ceiling or num_turns >= limit:
+                return list(expanded), lowest, arrived
+            turn = order[: width or 1]
+            turn = turn[: turn.index(goal)] if goal in turn else turn
+            turn = [node for node in turn if value[node] < ceiling]
+            for node in turn:
+                del value[node]
+            if width > 0:
+                for node in set(value) - {goal}:
+                    del value[node], cost[node], found[node]
+            for node in turn:
+                num_turns += 1
+                expanded[node] = None
+                scores = yield node
+                for edge, score in zip(self.edges(node), scores, strict=True):
+                    head, there = edge.head, cost[node] + edge.cost
+                    closed = head in cost and head not in value
+                    if there >= cost.get(head, inf) or (closed and not reopen):
+                        continue
+                    if head not in found:
+                        found[head] = num_found
+                        num_found += 1
+                    rest = _rest(score, edge.cost)
+                    cost[head] = there
+                    value[head] = min(there + weight * rest, HUGE)
+
+    def _backtrack(self, start: int, goal: int) -> Asking[Path]:
+        """See :class:`~bcm_pyg.planning.Backtracking`."""
+        learned = {start: 0.0}  # of the nodes that were entered
+        route, walked, expanded = [start], 0.0, set[int]()
+        costs = [0.0]  # of the edges of the route
+        tried: set[int] | None = None  # when it retreats
+        moves = 0
+        while route and route[-1] != goal:
+            node = route[-1]
+            expanded.add(node)
+            scores = yield node
+            best, second, chosen, fresh = inf, inf, None, False
+            for edge, score in zip(self.edges(node), scores, strict=True):
+                new, rest = edge.head not in learned, _rest(score, edge.cost)
+                if tried is not None:
+                    if edge.head in tried:
+                        continue
+                elif not new:
+                    rest = learned[edge.head]
+                value = edge.cost + rest
+                if value < best or (value == best and new and not fresh):
+                    second, best, chosen, fresh = best, value, edge, new
+                elif value < second:
+                    second = value
+            moves += 1
+            if tried is None:
+                learned[node] = second
+                if chosen is None or moves > 4 * self.adjacency.num_nodes:
+                    tried = set(route)
+                    continue
+            if chosen is None:
+                route.pop()
+                walked += costs.pop()
+                continue
+            walked += chosen.cost
+            learned.setdefault(chosen.head, 0.0)
+            if tried is not None:
+                tried.add(chosen.head)
+            if chosen.head in route:
+                end = route.index(chosen.head) + 1
+                del route[end:], costs[end:]
+            else:
+                route.append(chosen.head)
+                costs.append(chosen.cost)
+        cost = sum(costs) if route else inf
+        return Path(route, cost, len(expanded), walked)
+
+    def _lookahead(self, start: int, goal: int, depth: int) -> Asking[Path]:
+        """See :class:`~bcm_pyg.planning.Lookahead`."""
+        route, cost = [start], 0.0
+        seen, values = {start}, dict[int, float]()
+        while route[-1] != goal:
+            best, step = inf, None
+            looked = {route[-1]}
+            rim: dict[int, tuple[float, Edge | None]] = {route[-1]: (0.0, None)}
+            for _ in range(depth):
+                layer: dict[int, tuple[float, Edge | None]] = {}
+                for node, (so_far, first) in rim.items():
+                    for edge in self.edges(node):
+                        there = so_far + edge.cost
+                        if edge.head in looked or edge.head in route:
+                            continue
+                        if there < layer.get(edge.head, (inf,))[0]:
+                            layer[edge.head] = there, first or edge
+                if goal in layer:
+                    there, first = layer.pop(goal)
+                    if there < best:
+                        best, step = there, first
+                looked |= set(layer)
+                seen |= set(layer)
+                rim = dict(sorted(layer.items()))
+            for node, (there, first) in rim.items():
+                if node not in values:
+                    scores = yield node
+                    values[node] = min(
+                        (
+                            score if score < HUGE else HUGE
+                            for edge, score in zip(
+                                self.edges(node), scores, strict=True
+                            )
+                            if edge.head not in route
+                        ),
+                        default=inf,
+                    )
+                if there + values[node] < best:
+                    best, step = there + values[node], first
+            if step is None:
+                return Path([], inf, len(seen), inf)
+            route.append(step.head)
+            cost += step.cost
+        return Path(route, cost, len(seen - {goal}), cost)
+
+    def _search_inside(
+        self, members: set[int], start: int, goal: int
+    ) -> tuple[list[int], float]:
+        """The best route through some nodes, Dijkstra's way, and its cost."""
+        cost, found = {start: 0.0}, {start: 0}
+        before: dict[int, int] = {}
+        heap, settled = [(0.0, 0, start)], set[int]()
+        while heap:
+            there, _, node = heappop(heap)
+            if node in settled:
+                continue
+            settled.add(node)
+            if node == goal:
+                path = [goal]
+                while path[-1] != start:
+                    path.append(before[path[-1]])
+                return path[::-1], there
+            for head, step in self.edges(node):
+                if head in members and there + step < cost.get(head, inf):
+                    found.setdefault(head, len(found))
+                    cost[head], before[head] = there + step, node
+                    heappush(heap, (there + step, -found[head], head))
+        return [], inf
+
+    def _around(self, path: list[int], radius: int) -> set[int]:
+        """All nodes within some hops of a path, it included."""
+        near, rim = set(path), set(path)
+        for _ in range(radius):
+            heads = {edge.head for node in rim for edge in self.edges(node)}
+            rim = heads - near
+            near |= rim
+        return near
+
+    def _ask(self, asking: list[Asking[T]], goals: np.ndarray) -> list[T]:
+        """Runs generators side by side, their nodes scored in one batch."""
+        done: dict[int, T] = {}
+        wanted: dict[int, int] = {}
+        scale = cost_scale(self.scorer)
+        device = self.adjacency.device
+
+        def advance(query: int, scores: list[float] | None) -> None:
+            try:
+                generator = asking[query]
+                if scores is None:
+                    wanted[query] = next(generator)
+                else:
+                    wanted[query] = generator.send(scores)
+            except StopIteration as stop:
+                wanted.pop(query, None)
+                done[query] = stop.value
+
+        for query in range(len(asking)):
+            advance(query, None)
+        while wanted:
+            queries = list(wanted)
+            nodes = torch.tensor([wanted[q] for q in queries], device=device)
+            goal = torch.from_numpy(goals[queries]).to(device)
+            with torch.no_grad():
+                _, source, score = self.scorer(nodes, goal)
+            count = torch.bincount(source, minlength=len(queries)).tolist()
+            values = (score.double() * scale).tolist()
+            first = 0
+            for query, size in zip(queries, count, strict=True):
+                advance(query, values[first : first + size])
+                first += size
+        return [done[query] for query in range(len(asking))]
+
+
+def _rest(score: float, cost: float) -> float:
+    """What a score leaves for the way after its edge, at least 0."""
+    rest = score - cost
+    if rest < 0:
+        return 0.0
+    return rest if rest < HUGE else HUGE  # also if it is no number
+
+
+def _pairs(starts: np.ndarray, goals: np.ndarray) -> list[tuple[int, int]]:
+    return list(zip(starts.tolist(), goals.tolist(), strict=True))
+
+
+def _found(paths: list[Path]) -> Found:
+    return Found(
+        np.array([node for path in paths for node in path.nodes], np.int64),
+        np.cumsum([0, *(len(path.nodes) for path in paths)]),
+        np.array([path.cost for path in paths], np.float64),
+        np.array([path.expansions for path in paths], np.int64),
+        np.array([path.walked for path in paths], np.float64),
+        np.zeros(len(paths)),
+    )

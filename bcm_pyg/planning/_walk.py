@@ -1,0 +1,170 @@
+"""Walks to the best-scored neighbour: compiled for maps, else in torch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from bcm_pyg.utils import Adjacency, scatter_min
+
+from ._engine import compiled_map, in_parts
+from .base import Scorer
+from .plan import Plan
+
+INFINITE = float('inf')
+#: Bytes of the sets of visited nodes at a time.
+MAX_BYTES = 2**28
+
+
+def walk(
+    scorer: Scorer,
+    adjacency: Adjacency,
+    starts: Tensor,
+    goals: Tensor,
+    *,
+    prefer_unvisited: bool,
+) -> Plan:
+    r"""Walks from each start until its goal, a dead end, or the step limit.
+
+    A walk makes at most :math:`N` steps. One that provably goes in a circle is
+    ended earlier, with the same answer.
+
+    Args:
+        scorer (Scorer): Scores the edges.
+        adjacency (Adjacency): The graph.
+        starts (torch.Tensor): :obj:`[B]`.
+        goals (torch.Tensor): :obj:`[B]`.
+        prefer_unvisited (bool): Whether neighbours that were not visited come
+            first, whatever their score.
+    """
+    if adjacency.device.type == 'cpu' and compiled_map(scorer) is not None:
+        return in_parts(
+            lambda engine, start, goal: engine.walk(
+                start, goal, prefer_unvisited
+            ),
+            scorer,
+            adjacency,
+            starts,
+            goals,
+        )
+    rows = max(1, 8 * MAX_BYTES // adjacency.num_nodes)
+    parts = zip(starts.split(rows), goals.split(rows), strict=True)
+    with torch.no_grad():
+        return Plan.cat(
+            [
+                _Walks(scorer, adjacency, *part, prefer_unvisited).plan()
+                for part in parts
+            ]
+        )
+
+
+class _Walks:
+    """The walks of a batch, in lock step.
+
+    Memory is a bit for each query and node and 16 bytes a query and step.
+    """
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        adjacency: Adjacency,
+        starts: Tensor,
+        goals: Tensor,
+        prefer_unvisited: bool,
+    ) -> None:
+        self.scorer = scorer
+        self.adjacency = adjacency
+        self.starts, self.goals = starts, goals
+        self.prefer_unvisited = prefer_unvisited
+        # To end circles: a node of the walk since the last new one, how many
+        # steps ago that was, and when to watch another.
+        self.watched = starts.clone()
+        self.stale = torch.zeros_like(starts)
+        self.lap = torch.ones_like(starts)
+
+    def plan(self) -> Plan:
+        """Walks, and makes a plan of it."""
+        starts, adjacency = self.starts, self.adjacency
+        success = starts == self.goals
+        cost = torch.zeros_like(starts, dtype=torch.float64)
+        expansions = torch.zeros_like(starts)
+        steps: list[tuple[Tensor, Tensor]] = []
+        on = (~success).nonzero().squeeze(1)  # queries under way
+        node, is_new = starts[on], torch.ones_like(on, dtype=torch.bool)
+        visited = _Visited(starts.numel(), adjacency.num_nodes, starts.device)
+        visited.add(on, node)
+        for _ in range(adjacency.num_nodes):
+            if on.numel() == 0:
+                break
+            expansions[on] += is_new
+            edge = self._choose(on, node, visited)
+            moved = edge >= 0  # False at a dead end
+            on, edge = on[moved], edge[moved]
+            node = adjacency.dst[edge]
+            cost[on] += adjacency.cost[edge].double()
+            steps.append((on, node))
+            is_new = ~visited.contains(on, node)
+            visited.add(on, node)
+            arrived = node == self.goals[on]
+            success[on[arrived]] = True
+            going = ~arrived & ~self._circles(on, node, is_new)
+            on, node, is_new = on[going], node[going], is_new[going]
+        return Plan.from_steps(
+            starts, steps, success=success, cost=cost, expansions=expansions
+        )
+
+    def _choose(self, on: Tensor, node: Tensor, visited: _Visited) -> Tensor:
+        """The edge that each walk takes, -1 at a dead end."""
+        edge, source, score = self.scorer(node, self.goals[on])
+        # An overflowed score must not tie with one that is ruled out.
+        most = torch.finfo(score.dtype).max
+        score = score.nan_to_num(nan=most, posinf=most)
+        if self.prefer_unvisited:
+            seen = visited.contains(on[source], self.adjacency.dst[edge])
+            fresh = torch.zeros_like(node, dtype=torch.bool)
+            fresh[source[~seen]] = True
+            score = score.masked_fill(seen & fresh[source], INFINITE)
+        best = scatter_min(score, source, dim_size=node.numel())[1]
+        out = torch.full_like(node, -1)
+        out[best >= 0] = edge[best[best >= 0]]
+        return out
+
+    def _circles(self, on: Tensor, node: Tensor, is_new: Tensor) -> Tensor:
+        """Which walks provably never arrive.
+
+        Without memory, the second visit of a node is a circle. With it, so is
+        the second visit of a node while no node was new: nothing has changed
+        since the first. To watch one node is enough, if another is taken at
+        growing intervals (Brent's algorithm).
+        """
+        if not self.prefer_unvisited:
+            return ~is_new
+        stale = torch.where(is_new, 0, self.stale[on] + 1)
+        again = ~is_new & (node == self.watched[on])
+        lap = self.lap[on]
+        renew = is_new | (stale >= lap)
+        self.watched[on] = torch.where(renew, node, self.watched[on])
+        lap = torch.where(renew, 2 * lap, lap)
+        self.lap[on] = torch.where(is_new, 1, lap)
+        self.stale[on] = stale
+        return again
+
+
+class _Visited:
+    """One set of nodes per query, a bit for every query and node."""
+
+    def __init__(
+        self, num_rows: int, num_nodes: int, device: torch.device
+    ) -> None:
+        width = -(-num_nodes // 8)
+        self._bytes = torch.zeros(
+            num_rows, width, dtype=torch.uint8, device=device
+        )
+
+    def contains(self, row: Tensor, node: Tensor) -> Tensor:
+        """Whether each node is in the set of its row."""
+        return (self._bytes[row, node >> 3] >> (node & 7) & 1).bool()
+
+    def add(self, row: Tensor, node: Tensor) -> None:
+        """Puts one node into each of some sets; no row may come twice."""
+        self._bytes[row, node >> 3] |= (1 << (node & 7)).byte()

@@ -1,0 +1,217 @@
+"""What planners are made of: scorers, readouts, and the base of them all."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.graph import (
+    FullRoutes,
+    SimplifiedGraph,
+    fingerprint,
+    planning_graph,
+)
+from bcm_pyg.typing import Ids
+from bcm_pyg.utils import Adjacency, Reachability, as_queries
+
+from .plan import Plan
+
+
+class EdgeScores(NamedTuple):
+    """The edges that leave a batch of nodes, scored.
+
+    Attributes:
+        edge: :obj:`[M]` ids of all edges that leave the nodes, ascending for
+            each node.
+        source: :obj:`[M]` the position in the batch of the node that each
+            leaves, ascending.
+        score: :obj:`[M]` how costly it looks to go to the goal that way.
+    """
+
+    edge: Tensor
+    source: Tensor
+    score: Tensor
+
+
+class Scorer(Protocol):
+    """Scores the edges that leave nodes :obj:`[B]` for goals :obj:`[B]`.
+
+    Any callable will do. An attribute :obj:`cost_scale` says what a score of 1
+    costs; without, scores are in the graph's units.
+    """
+
+    def __call__(self, nodes: Tensor, goals: Tensor) -> EdgeScores:
+        """All edges of each node, scored for its goal."""
+        ...
+
+
+def cost_scale(scorer: Scorer) -> float:
+    """The cost that a score of 1 stands for."""
+    return float(getattr(scorer, 'cost_scale', 1.0))
+
+
+class Readout(Protocol):
+    """Turns local scores into routes.
+
+    A readout is a small frozen dataclass whose fields are its settings. It sees
+    the graph and a scorer, never a network, and gets valid, connected queries
+    on one device, at least one. Some routes may be missing: the planner can
+    find them (see :class:`~bcm_pyg.Planner`).
+    """
+
+    def __call__(
+        self,
+        scorer: Scorer,
+        adjacency: Adjacency,
+        starts: Tensor,
+        goals: Tensor,
+    ) -> Plan:
+        """Routes of a batch of queries."""
+        ...
+
+
+class BasePlanner(ABC):
+    """Answers start to goal queries in batches.
+
+    It checks ids, answers what needs no planning (goals that cannot be
+    reached), cuts batches, and leads routes on a simplified graph back to the
+    full one. A subclass plans connected queries.
+
+    Args:
+        data (torch_geometric.data.Data or SimplifiedGraph): The graph. On a
+            simplified one the planner plans among its nodes, and queries and
+            routes are those of the full graph.
+        device (torch.device, optional): Where to plan. (default: that of the
+            graph)
+
+    Attributes:
+        data: The canonical graph to plan on.
+        adjacency: Its edges.
+        graph: Fingerprint of the graph that routes are on.
+    """
+
+    #: Queries at a time.
+    batch_size = 4096
+
+    def __init__(
+        self,
+        data: Data | SimplifiedGraph,
+        device: torch.device | None = None,
+    ) -> None:
+        self._full: FullRoutes | None = None
+        if isinstance(data, SimplifiedGraph):
+            self._full = FullRoutes(data)
+            self.graph = fingerprint(data.full)
+            data = data.data
+        self.data = planning_graph(data)
+        if device is not None:
+            self.data = self.data.to(device)
+        self.adjacency = Adjacency.from_data(self.data)
+        self._fingerprint = fingerprint(self.data)
+        if self._full is None:
+            self.graph = self._fingerprint
+
+    @property
+    def num_nodes(self) -> int:
+        """Nodes of the graph that queries are on."""
+        adjacency = self.adjacency if self._full is None else self._full.full
+        return adjacency.num_nodes
+
+    @property
+    def reachability(self) -> Reachability:
+        """Which nodes of :attr:`data` can reach which."""
+        return self.adjacency.reachability
+
+    def __call__(self, starts: Ids, goals: Ids) -> Plan:
+        """Routes for queries given as ints, lists, arrays or tensors.
+
+        Start equal to goal is a success of cost 0. Where the goal cannot be
+        reached, :obj:`success` is False, the cost and its lower bound infinite.
+        """
+        start, goal = as_queries(starts, goals, self.num_nodes)
+        if self._full is None:
+            device = self.adjacency.device
+            plan = self._answer(start.to(device), goal.to(device))
+        else:
+            plan = self._answer_full(self._full, start.cpu(), goal.cpu())
+        object.__setattr__(plan, 'graph', self.graph)
+        return plan
+
+    def _answer(self, starts: Tensor, goals: Tensor) -> Plan:
+        """Plans in batches; queries without an answer are marked as such."""
+        device = self.adjacency.device
+        starts, goals = starts.to(device), goals.to(device)
+        if starts.numel() == 0:
+            return Plan.empty(device)
+        connected = self.reachability.pairs(starts, goals)
+        if bool(connected.all()):
+            return self._in_batches(starts, goals)
+        # A query without an answer is asked as start to start, then marked.
+        asked = torch.where(connected, goals, starts)
+        plan = self._in_batches(starts, asked)
+        infinite = float('inf')
+        return replace(
+            plan,
+            success=plan.success & connected,
+            cost=plan.cost.masked_fill(~connected, infinite),
+            walked_cost=plan.walked_cost.masked_fill(~connected, infinite),
+            nodes=plan.nodes.masked_fill(~connected[:, None], -1),
+            lower_bound=plan.lower_bound.masked_fill(~connected, infinite),
+        )
+
+    def _answer_full(
+        self, full: FullRoutes, starts: Tensor, goals: Tensor
+    ) -> Plan:
+        """Routes on the full graph.
+
+        All candidates are planned, and the best way inside a segment: so an
+        exact planner stays exact, and a bound stays a bound. Expansions are
+        those on the simplified graph.
+        """
+        cost, nodes = full.inside(starts, goals)
+        best = Plan.from_routes(cost, nodes, torch.zeros_like(starts))
+        query, which, exits, entries, beside = full.candidates(starts, goals)
+        plan = self._answer(exits, entries).to('cpu')
+        cost = plan.cost + beside
+        least = cost.new_full((starts.numel(),), float('inf'))
+        least = least.scatter_reduce(0, query, cost, 'amin')
+        chosen = (plan.success & (cost == least[query])).nonzero().squeeze(1)
+        first = torch.ones_like(chosen, dtype=torch.bool)
+        first[1:] = query[chosen[1:]] != query[chosen[:-1]]
+        chosen = chosen[first]  # the cheapest of each query
+        if chosen.numel() > 0:
+            row = query[chosen]
+            nodes = full.unpack(
+                plan.nodes[chosen], starts[row], goals[row], which[chosen]
+            )
+            cost = full.full.route_costs(nodes)
+            found = Plan.from_routes(cost, nodes, torch.zeros_like(row))
+            best = best.cheaper(row, found)
+        low = plan.lower_bound + beside
+        bound = best.cost.scatter_reduce(0, query, low, 'amin')
+        expansions = torch.zeros_like(starts)
+        expansions.index_add_(0, query, plan.expansions)
+        return replace(best, expansions=expansions, lower_bound=bound)
+
+    def _in_batches(self, starts: Tensor, goals: Tensor) -> Plan:
+        size = self.batch_size
+        if starts.numel() <= size:
+            return self._plan(starts, goals)
+        parts = zip(starts.split(size), goals.split(size), strict=True)
+        return Plan.cat([self._plan(*part) for part in parts])
+
+    @abstractmethod
+    def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
+        """Routes of connected queries on :attr:`data`, at least one."""
+
+    @abstractmethod
+    def storage_bytes(self) -> int:
+        """Bytes of what the planner keeps beside the graph."""
+
+    def __repr__(self) -> str:
+        return f'{type(self).__name__}(num_nodes={self.num_nodes})'

@@ -1,0 +1,52 @@
+"""Ways to turn local scores into routes, one file each."""
+
+from collections.abc import Callable
+
+from bcm_pyg.errors import BCMError
+
+from ..base import Readout
+from .backtracking import Backtracking
+from .best_first import Beam, BestFirst
+from .corridor import Corridor
+from .greedy import Greedy, VisitedGreedy
+from .lookahead import Lookahead
+
+#: Readouts by name, with their default settings.
+BY_NAME: dict[str, Callable[[], Readout]] = {
+    'greedy': Greedy,
+    'visited_greedy': VisitedGreedy,
+    'backtracking': Backtracking,
+    'lookahead': Lookahead,
+    'beam': Beam,
+    'best_first': BestFirst,
+    'corridor': Corridor,
+}
+
+__all__ = [
+    'Backtracking',
+    'Beam',
+    'BestFirst',
+    'Corridor',
+    'Greedy',
+    'Lookahead',
+    'VisitedGreedy',
+    'resolve_readout',
+]
+
+
+def resolve_readout(readout: Readout | str | None) -> Readout:
+    """A readout, given itself or its name; by default a corridor."""
+    if readout is None:
+        return Corridor()
+    if isinstance(readout, str):
+        if readout not in BY_NAME:
+            raise BCMError(
+                f'readout {readout!r:.80} is none of {", ".join(BY_NAME)}'
+            )
+        return BY_NAME[readout]()
+    if isinstance(readout, type) or not callable(readout):
+        raise BCMError(
+            'readout must be a readout such as Corridor(), or its name (got '
+            f'{readout!r:.80})'
+        )
+    return readout

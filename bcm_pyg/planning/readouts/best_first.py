@@ -1,0 +1,118 @@
+"""Best-first search by the scores of a map, whole or in a narrow beam."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from bcm_pyg.utils import Adjacency, check_float, check_int
+
+from .._arrays import Found
+from .._engine import Engine, in_parts
+from ..base import Scorer
+from ..plan import Plan
+
+
+@dataclass(frozen=True)
+class BestFirst:
+    r"""A* on the distances of the map: the most promising node first,
+
+    .. math::
+        f(j) = c(i) + c_{ij} + w \max(0, D_i(j; g) - c_{ij}) ,
+
+    and in the end the best route through the nodes that were expanded.
+
+    *Guarantees* a route wherever there is one, on any graph and with any map.
+    No node is expanded twice. With a map that is consistent (along an edge its
+    distances fall by no more than the cost, and they are 0 at the goal) the
+    route is the best one at :math:`w \le 1`. For a proof give the planner an
+    :obj:`epsilon`.
+
+    *Costs* one pass per expanded node. With a good map that is little more than
+    the nodes of the route, with a useless one every node the start can reach.
+
+    *Use it* where walks get lost (roads, mazes, a map in training), and as the
+    fallback of any other readout. Below :math:`w = 1` it expands more and comes
+    closer to the best route, above less.
+
+    Args:
+        weight (float, optional): How far to trust the map, :math:`w`. 0 is
+            search without a map. (default: :obj:`1.0`)
+    """
+
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_float('weight', self.weight)
+
+    def __call__(
+        self,
+        scorer: Scorer,
+        adjacency: Adjacency,
+        starts: Tensor,
+        goals: Tensor,
+    ) -> Plan:
+        """Routes of a batch of queries."""
+        return _searched(
+            scorer, adjacency, starts, goals, weight=self.weight, width=0
+        )
+
+
+@dataclass(frozen=True)
+class Beam:
+    r"""Some walks at a time: at each step the :math:`k` most promising nodes.
+
+    Of all neighbours of the nodes of a step, those with the lowest
+    :math:`c(i) + D_i(j; g)` make the next one, where :math:`c(i)` is the cost
+    of the way found to :math:`i`; the others are forgotten. The result is the
+    best route through the nodes of all steps.
+
+    *Guarantees* nothing by itself, but no node has its turn twice; a beam that
+    runs out of new nodes fails, and the planner falls back on
+    :class:`~bcm_pyg.planning.BestFirst`.
+
+    *Costs* :math:`k` passes per hop, all in one batch.
+
+    *Use it* where steps are dear and width is cheap, such as single queries on
+    a GPU, or to bound the work per hop.
+
+    Args:
+        width (int, optional): Nodes of a step, :math:`k`. (default: :obj:`4`)
+    """
+
+    width: int = 4
+
+    def __post_init__(self) -> None:
+        check_int('width', self.width, 1)
+
+    def __call__(
+        self,
+        scorer: Scorer,
+        adjacency: Adjacency,
+        starts: Tensor,
+        goals: Tensor,
+    ) -> Plan:
+        """Routes of a batch of queries."""
+        return _searched(
+            scorer, adjacency, starts, goals, weight=1.0, width=self.width
+        )
+
+
+def _searched(
+    scorer: Scorer,
+    adjacency: Adjacency,
+    starts: Tensor,
+    goals: Tensor,
+    *,
+    weight: float,
+    width: int,
+) -> Plan:
+    """The best routes through what searches have expanded."""
+
+    def answer(engine: Engine, start: np.ndarray, goal: np.ndarray) -> Found:
+        found = engine.expand(start, goal, weight=weight, width=width)
+        return engine.inside(start, goal, found.nodes, found.ptr)
+
+    return in_parts(answer, scorer, adjacency, starts, goals)

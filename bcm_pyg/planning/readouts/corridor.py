@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import Adjacency, check_int
+
+from .._arrays import Found
+from .._engine import Engine, in_parts
+from ..base import Readout, Scorer
+from ..plan import Plan
+from .best_first import BestFirst
+
+
+@dataclass(frozen=True)
+class Corridor:
+    r"""Exact search in a narrow corridor that the map has drawn.
+
+    A readout, the guide, goes from the start to the goal, and from the goal
+    back to the start. The best route through what it has found is widened by
+    :math:`r` hops to either side, and the result is the best route through all
+    of these nodes.
+
+    The two directions err at different places: together they hold almost every
+    time what each of them missed. Where streets are one-way the way back is
+    another one and helps less; it is not tried where there is none.
+
+    *Guarantees* a route wherever there is one, and that no better one lies
+    within the corridor.
+
+    *Costs* what the readout costs, twice. The other nodes of the corridor need
+    no pass of the map.
+
+    *Use it* as the default for good routes: most are optimal, at a tenth of the
+    nodes that exact search settles. Where the walks of
+    :class:`~bcm_pyg.planning.VisitedGreedy` are nearly optimal, as of a well
+    trained map of a grid or a maze, :obj:`guide=VisitedGreedy()` is as good and
+    faster; where they make long detours, as on roads, the routes are worse.
+
+    Args:
+        radius (int, optional): Hops to widen by, :math:`r`. (default: :obj:`1`)
+        guide (Readout, optional): What draws the corridor. Of
+            :class:`~bcm_pyg.planning.BestFirst` all expanded nodes are taken,
+            of others their routes, and where they find none it is asked.
+            (default: :class:`~bcm_pyg.planning.BestFirst`)
+        bidirectional (bool, optional): Whether to go back, too. (default:
+            :obj:`True`)
+    """
+
+    radius: int = 1
+    guide: Readout = field(default_factory=BestFirst)
+    bidirectional: bool = True
+
+    def __post_init__(self) -> None:
+        check_int('radius', self.radius, 0)
+        if isinstance(self.guide, type) or not callable(self.guide):
+            raise BCMError(
+                f'guide must be a readout such as BestFirst() (got '
+                f'{self.guide!r})'
+            )
+        if not isinstance(self.bidirectional, bool):
+            raise BCMError(
+                'bidirectional must be True or False (got '
+                f'{self.bidirectional!r})'
+            )
+
+    def __call__(
+        self,
+        scorer: Scorer,
+        adjacency: Adjacency,
+        starts: Tensor,
+        goals: Tensor,
+    ) -> Plan:
+        """Routes of a batch of queries."""
+        if isinstance(self.guide, BestFirst):
+            return in_parts(self._search, scorer, adjacency, starts, goals)
+        routes = self.guide(scorer, adjacency, starts, goals)
+        missing = (~routes.success).nonzero().squeeze(1)
+        if missing.numel() > 0:
+            found = BestFirst()(
+                scorer, adjacency, starts[missing], goals[missing]
+            )
+            routes = routes.cheaper(missing, found)
+        nodes, beside = _drawn(routes)
+        if self.bidirectional:
+            strong = adjacency.reachability.strong
+            way_back = strong[starts] == strong[goals]
+            there = torch.where(way_back, starts, goals)
+            back, more = _drawn(self.guide(scorer, adjacency, goals, there))
+            nodes, beside = torch.cat([nodes, back], dim=1), beside + more
+        plan = in_parts(self._inside, scorer, adjacency, starts, goals, nodes)
+        return replace(plan, expansions=plan.expansions + beside)
+
+    def _inside(
+        self,
+        engine: Engine,
+        start: np.ndarray,
+        goal: np.ndarray,
+        nodes: np.ndarray,
+    ) -> Found:
+        used = nodes >= 0
+        ptr = np.append(0, used.sum(axis=1).cumsum())
+        return engine.inside(start, goal, nodes[used], ptr, self.radius)
+
+    def _search(
+        self, engine: Engine, start: np.ndarray, goal: np.ndarray
+    ) -> Found:
+        weight = self.guide.weight  # type: ignore[attr-defined]
+        there = engine.expand(start, goal, weight=weight)
+        nodes, ptr = there.nodes, there.ptr
+        if self.bidirectional:
+            # Where there is no way back, this ends the search for it.
+            limit = 2 * np.diff(ptr)
+            back = engine.expand(goal, start, weight=weight, limit=limit)
+            nodes, ptr = _joined([(nodes, ptr), (back.nodes, back.ptr)])
+        return engine.inside(start, goal, nodes, ptr, self.radius)
+
+
+def _joined(
+    lists: Sequence[tuple[np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lists of nodes, query by query one after the other."""
+    counts = np.stack([np.diff(ptr) for _, ptr in lists], axis=1)
+    ends = counts.cumsum().reshape(counts.shape)
+    out = np.empty(ends[-1, -1], np.int64)
+    for column, (nodes, ptr) in enumerate(lists):
+        shift = ends[:, column] - ptr[1:]
+        out[np.arange(nodes.size) + shift.repeat(counts[:, column])] = nodes
+    return out, np.append(0, ends[:, -1])
+
+
+def _drawn(plan: Plan) -> tuple[Tensor, Tensor]:
+    """The nodes of routes, and how many were expanded beside them."""
+    at_goal = (plan.hops == 0)[:, None]  # or nowhere
+    nodes = plan.nodes.masked_fill(at_goal, -1)
+    ordered = nodes.sort(dim=1).values
+    distinct = (ordered[:, 1:] != ordered[:, :-1]).sum(dim=1)
+    distinct -= (ordered[:, 0] < 0).long() - 1  # of padding, one was counted
+    beside = plan.expansions - (distinct - 1).clamp(min=0)  # not the goal
+    return nodes, beside.clamp(min=0)

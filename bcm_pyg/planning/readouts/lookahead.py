@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from bcm_pyg.utils import Adjacency, check_int
+
+from .._engine import in_parts
+from ..base import Scorer
+from ..plan import Plan
+
+
+@dataclass(frozen=True)
+class Lookahead:
+    r"""A walk that looks a few hops ahead before it trusts the map.
+
+    Each step leads to the node :math:`j` at :math:`d` hops with the lowest
+
+    .. math::
+        c_{i j_1} + c_{j_1 j_2} + \dots + c_{j_{d-1} j} + \min_k D_j(k; g) ,
+
+    or to the goal if it is nearer, by its first hop; then it looks again. Nodes
+    of the walk are not entered again.
+
+    *Guarantees* routes without loops, but may end in a dead end that is longer
+    than it can see; the planner then falls back on
+    :class:`~bcm_pyg.planning.BestFirst`.
+
+    *Costs* a pass for each node that was ever :math:`d` hops away: on a grid
+    about :math:`2 d + 1` per hop.
+
+    *Use it* with maps whose distances are better than their choices, where a
+    walk is wanted and not a search: it decides each step by what lies around
+    it. :class:`~bcm_pyg.planning.BestFirst` does more with fewer passes.
+
+    Args:
+        depth (int, optional): How many true edge costs to sum, :math:`d`.
+            (default: :obj:`2`)
+    """
+
+    depth: int = 2
+
+    def __post_init__(self) -> None:
+        check_int('depth', self.depth, 1)
+
+    def __call__(
+        self,
+        scorer: Scorer,
+        adjacency: Adjacency,
+        starts: Tensor,
+        goals: Tensor,
+    ) -> Plan:
+        """Routes of a batch of queries."""
+        depth = min(self.depth, adjacency.num_nodes)
+        return in_parts(
+            lambda engine, start, goal: engine.lookahead(start, goal, depth),
+            scorer,
+            adjacency,
+            starts,
+            goals,
+        )

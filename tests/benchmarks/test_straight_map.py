@@ -1,0 +1,29 @@
+"""A map made by hand walks straight to its goals."""
+
+from __future__ import annotations
+
+import torch
+from readout_speed import keeps_edges
+from straight_map import straight_map
+
+from bcm_pyg import Planner
+from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.planning import Greedy, VisitedGreedy
+
+
+def test_walks_go_straight() -> None:
+    data = weighted_grid('open', side=30, costs='wide', seed=3)
+    starts, goals = sample_queries(data, 200, seed=3)
+    straight = (data.pos[starts] - data.pos[goals]).abs().sum(dim=1)
+    for readout in (Greedy(), VisitedGreedy()):
+        planner = Planner(straight_map(), data, readout)
+        assert keeps_edges(planner)
+        plan = planner(starts, goals)
+        assert plan.success.all()
+        assert torch.equal(plan.hops, straight.long())
+        assert torch.equal(plan.expansions, plan.hops)
+
+
+def test_its_layers_have_the_usual_size() -> None:
+    phi = straight_map().transition
+    assert (phi.hidden_channels, phi.out_channels) == (256, 256)

@@ -1,0 +1,387 @@
+"""The compiled engine against the plain one, and what both must keep to."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from helpers import (
+    ALL_ENCODERS,
+    ALL_READOUTS,
+    ReluTransition,
+    assert_same_plan,
+    assert_sound,
+    integer_map,
+    random_graph,
+    random_graphs,
+    score_table,
+    slow_walk,
+    tiny_map,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from search_twins import every_pair, slow_search
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, Planner, planning_graph
+from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.planning import (
+    Backtracking,
+    Greedy,
+    LandmarkBounds,
+    MapScorer,
+    Readout,
+    VisitedGreedy,
+    _engine,
+    _map_scorer,
+)
+from bcm_pyg.planning._arrays import Expanded
+from bcm_pyg.planning._engine import CompiledEngine, _arrays_of, kernels
+from bcm_pyg.planning._landmarks import BoundScorer
+from bcm_pyg.planning._plain import PlainEngine
+from bcm_pyg.utils import Adjacency
+
+TERMINALS = ['calibrated', 'paper']
+SETTINGS = st.fixed_dictionaries(
+    {},
+    optional={
+        'weight': st.sampled_from([0.0, 0.5, 2.0]),
+        'width': st.integers(1, 3),
+        'limit': st.integers(0, 5),
+        'ceiling': st.integers(0, 12),
+        'reopen': st.booleans(),
+    },
+)
+
+
+def compiled(scorer: MapScorer | BoundScorer) -> CompiledEngine:
+    adjacency = (
+        scorer.adjacency
+        if isinstance(scorer, MapScorer)
+        else scorer.bounds.adjacency
+    )
+    arrays = _arrays_of(adjacency)
+    return CompiledEngine(arrays, *scorer.arrays(), arrays.take())
+
+
+def per_query(options: dict, num: int) -> dict:
+    """Settings as the engines take them: limits for each query."""
+    out = dict(options)
+    if 'limit' in out:
+        out['limit'] = np.full(num, out['limit'])
+    if 'ceiling' in out:
+        out['ceiling'] = np.full(num, float(out['ceiling']))
+    return out
+
+
+def test_kernels_are_compiled_here() -> None:
+    assert kernels() is not None
+
+
+@pytest.mark.parametrize('readout', ALL_READOUTS, ids=str)
+@settings(deadline=None, max_examples=25)
+@given(graph=random_graphs(), seed=st.integers(0, 999))
+def test_compiled_is_plain(readout: Readout, graph: Data, seed: int) -> None:
+    # No rounding: even ties are broken alike, and expansions are the same.
+    data = planning_graph(graph)
+    terminal = TERMINALS[seed % 2]
+    one, two = (
+        integer_map(data, 'one_hot', terminal, seed, transition=transition)
+        for transition in (torch_transition(), ReluTransition)
+    )
+    queries = every_pair(data.num_nodes)
+    fast, slow = (Planner(model, data, readout) for model in (one, two))
+    assert _engine.compiled_map(fast.scorer) is not None
+    assert _engine.compiled_map(slow.scorer) is None
+    assert_same_plan(fast(*queries), slow(*queries))
+    with pytest.MonkeyPatch.context() as patch:  # and without slopes
+        patch.setattr(_map_scorer, 'MAX_SLOPE_BYTES', 0)
+        bare = Planner(one, data, readout)
+        assert bare.scorer.arrays()[0].slope.shape[0] == 0
+        assert_same_plan(bare(*queries), slow(*queries))
+
+
+def torch_transition() -> type:
+    from bcm_pyg.nn import Transition
+
+    return Transition
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    graph=random_graphs(max_nodes=9),
+    seed=st.integers(0, 99),
+    options=SETTINGS,
+)
+def test_expand(graph: Data, seed: int, options: dict) -> None:
+    data = planning_graph(graph)
+    adjacency = Adjacency.from_data(data)
+    model = integer_map(data, 'one_hot', TERMINALS[seed % 2], seed)
+    scorer = MapScorer(model, data, adjacency)
+    starts, goals = every_pair(data.num_nodes)
+    arrays = starts.numpy(), goals.numpy()
+    settings = per_query(options, starts.numel())
+    fast = compiled(scorer).expand(*arrays, **settings)
+    slow = PlainEngine(scorer, adjacency).expand(*arrays, **settings)
+    for one, two in zip(fast, slow, strict=True):
+        assert one.tolist() == two.tolist()
+    rows = [
+        [2 * value for value in row] for row in score_table(model, data)
+    ]  # in units of the graph
+    if 'limit' in options:
+        options['most'] = options.pop('limit')
+    if 'width' in options and options.get('reopen'):
+        return  # beams do not open nodes again
+    for query, (start, goal) in enumerate(
+        zip(starts.tolist(), goals.tolist(), strict=True)
+    ):
+        expanded, bound, reached = slow_search(
+            data, rows, start, goal, **options
+        )
+        nodes = fast.nodes[fast.ptr[query] : fast.ptr[query + 1]]
+        assert nodes.tolist() == list(dict.fromkeys(expanded))
+        assert fast.bound[query] == bound
+        assert fast.reached[query] == reached
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    graph=random_graphs(),
+    ceiling=st.sampled_from([2.0, 7.0, float('inf')]),
+    number=st.integers(1, 3),
+)
+def test_expand_by_bounds(graph: Data, ceiling: float, number: int) -> None:
+    data = planning_graph(graph)
+    bounds = LandmarkBounds(Adjacency.from_data(data), number)
+    scorer = BoundScorer(bounds)
+    queries = [ids.numpy() for ids in every_pair(data.num_nodes)]
+    settings = per_query({'ceiling': ceiling, 'reopen': True}, queries[0].size)
+    fast = compiled(scorer).expand(*queries, **settings)
+    slow = PlainEngine(scorer, bounds.adjacency).expand(*queries, **settings)
+    for one, two in zip(fast, slow, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-6)
+
+
+@settings(deadline=None, max_examples=40)
+@given(graph=random_graphs(), radius=st.integers(0, 3), seed=st.integers(0, 99))
+def test_inside(graph: Data, radius: int, seed: int) -> None:
+    data = planning_graph(graph)
+    adjacency = Adjacency.from_data(data)
+    scorer = MapScorer(tiny_map(data), data, adjacency)
+    queries = [ids.numpy() for ids in every_pair(data.num_nodes)]
+    rng = np.random.default_rng(seed)
+    count = rng.integers(0, data.num_nodes, queries[0].size)
+    ptr = np.append(0, count.cumsum())
+    nodes = rng.integers(0, data.num_nodes, ptr[-1])
+    fast = compiled(scorer).inside(*queries, nodes, ptr, radius)
+    slow = PlainEngine(scorer, adjacency).inside(*queries, nodes, ptr, radius)
+    for one, two in zip(fast, slow, strict=True):
+        assert one.tolist() == two.tolist()
+
+
+@pytest.mark.parametrize('width', [1, 5, 8, 31, 64])
+def test_scores_of_any_width(grid: Data, width: int) -> None:
+    """Widths that are no multiple of 8, and z wider than the hidden layer."""
+    from bcm_pyg.nn import Transition, encoder_resolver
+
+    module = encoder_resolver('interaction', grid)
+    for out in (width, 3, 70):
+        transition = Transition(module.out_channels, width, out)
+        model = BCM(module, transition, cost_scale=5.0)
+        torch.nn.init.normal_(transition.lin3.weight)
+        torch.nn.init.normal_(transition.lin3.bias)
+        starts, goals = sample_queries(grid, 40, seed=1)
+        table = score_table(model, grid)
+        for readout in (Greedy(), VisitedGreedy()):
+            plan = Planner(model, grid, readout)(starts, goals)
+            for query in range(40):
+                walk = slow_walk(
+                    grid,
+                    table,
+                    int(starts[query]),
+                    int(goals[query]),
+                    readout == VisitedGreedy(),
+                )
+                if walk.margin > 1e-4:
+                    assert plan.path(query) == walk.path
+
+
+@pytest.mark.parametrize('terminal', TERMINALS)
+@pytest.mark.parametrize('encoder', ALL_ENCODERS)
+def test_same_costs_as_plain_on_real_numbers(
+    grid: Data, encoder: str, terminal: str
+) -> None:
+    model = tiny_map(grid, encoder, terminal)
+    starts, goals = sample_queries(grid, 60, seed=1)
+    for readout in ALL_READOUTS:
+        planner = Planner(model, grid, readout)
+        fast = planner(starts, goals)
+        assert_sound(fast, grid, starts.tolist(), goals.tolist())
+        scorer = planner.scorer
+        slow = Planner(lambda n, g, s=scorer: s(n, g), grid, readout)
+        slow.scorer.cost_scale = scorer.cost_scale
+        same = fast.cost == slow(starts, goals).cost
+        same |= ~fast.success
+        assert same.float().mean() > 0.9  # but for ties within rounding
+
+
+@pytest.mark.parametrize('readout', ALL_READOUTS, ids=str)
+def test_overflow_breaks_nothing(grid: Data, readout: Readout) -> None:
+    model = BCM.from_data(grid)
+    torch.nn.init.normal_(model.transition.lin3.weight, std=1e25)
+    starts, goals = sample_queries(grid, 50, seed=0)
+    plan = Planner(model, grid, readout)(starts, goals)
+    assert_sound(plan, grid, starts.tolist(), goals.tolist())
+
+
+@pytest.mark.parametrize('readout', ALL_READOUTS, ids=str)
+def test_threads_and_parts_do_not_matter(
+    grid: Data, readout: Readout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = BCM.from_data(grid)
+    starts, goals = sample_queries(grid, 200, seed=0)
+    planner = Planner(model, grid, readout)
+    before = torch.get_num_threads()
+    plans = []
+    for threads, part in ((1, 32), (3, 32), (3, 7), (1, 200)):
+        torch.set_num_threads(threads)
+        monkeypatch.setattr(_engine, 'PART', part)
+        plans.append(planner(starts, goals))
+    torch.set_num_threads(before)
+    for plan in plans[1:]:
+        assert_same_plan(plans[0], plan)
+    alone = planner(int(starts[7]), int(goals[7]))
+    assert_same_plan(alone, plans[0][7:8])
+
+
+def test_scratch_memory_is_kept_and_bounded(grid: Data) -> None:
+    planner = Planner(BCM.from_data(grid), grid)
+    arrays = _arrays_of(planner.adjacency)
+    planner(*sample_queries(grid, 200, seed=0))
+    assert 1 <= len(arrays.free) <= torch.get_num_threads()
+    scratch = arrays.free[0]
+    per_node = sum(x.nbytes for x in scratch[1:]) / grid.num_nodes
+    assert per_node == 37  # as the documents say
+    # Stamps start anew before they run out.
+    wanted = planner(0, 99)
+    scratch.clock[0] = 2**30
+    assert_same_plan(planner(0, 99), wanted)
+    assert arrays.free[-1].clock[0] < 100
+
+
+def test_large_parts_are_cut(grid: Data, monkeypatch: pytest.MonkeyPatch):
+    planner = Planner(BCM.from_data(grid), grid)
+    queries = sample_queries(grid, 60, seed=0)
+    whole = planner(*queries)
+    sizes = []
+    original = _engine._run
+
+    def run(answer, scorer, adjacency, *part):
+        sizes.append(part[0].size)
+        return original(answer, scorer, adjacency, *part)
+
+    monkeypatch.setattr(_engine, '_run', run)
+    monkeypatch.setattr(_engine, 'MAX_LISTED', 5 * grid.num_nodes)
+    assert_same_plan(planner(*queries), whole)
+    assert sizes == [5] * 12
+
+
+@pytest.mark.parametrize('readout', ALL_READOUTS, ids=str)
+def test_without_compiled_code(
+    readout: Readout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = planning_graph(random_graph(12, 30, seed=5))
+    model = integer_map(data, 'one_hot', 'calibrated', seed=5)
+    queries = every_pair(12)
+    wanted = Planner(model, data, readout)(*queries)
+    monkeypatch.setattr(_engine, '_LOADED', [None])
+    assert_same_plan(Planner(model, data, readout)(*queries), wanted)
+
+
+def test_what_cannot_be_compiled_is_told_once(
+    grid: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_engine, '_LOADED', [])
+    monkeypatch.setitem(sys.modules, 'numba', None)
+    model = BCM.from_data(grid)
+    with pytest.warns(UserWarning, match='cannot be compiled.*numba'):
+        Planner(model, grid)
+    assert Planner(model, grid)(0, 9).success.all()  # and no second warning
+
+
+def test_where_compiled_code_is_kept(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv('NUMBA_CACHE_DIR', raising=False)
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
+    monkeypatch.setattr(sys, 'platform', 'linux')
+    assert _engine.cache_folder() == tmp_path / 'bcm_pyg'
+    assert (tmp_path / 'bcm_pyg').is_dir()
+    assert not list((tmp_path / 'bcm_pyg').iterdir())
+    (tmp_path / 'file').touch()
+    monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path / 'file'))
+    assert _engine.cache_folder() is None
+    monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path / 'new' / 'one'))
+    assert _engine.cache_folder() == tmp_path / 'new' / 'one'
+
+
+def test_nothing_is_compiled_before_a_planner_is_built() -> None:
+    # torch_geometric imports numba itself where it is installed.
+    code = (
+        'import sys, bcm_pyg, bcm_pyg.planning, bcm_pyg.baselines; '
+        "assert 'bcm_pyg.planning._compiled' not in sys.modules"
+    )
+    subprocess.run([sys.executable, '-c', code], check=True)
+
+
+def test_planners_can_be_copied(grid: Data) -> None:
+    planner = Planner(BCM.from_data(grid), grid, epsilon=0.5)
+    queries = sample_queries(grid, 10, seed=0)
+    wanted = planner(*queries)
+    for again in (
+        copy.copy(planner),
+        copy.deepcopy(planner),
+        pickle.loads(pickle.dumps(planner)),
+    ):
+        assert_same_plan(again(*queries), wanted)
+
+
+def test_expanded_nodes_come_once(grid: Data) -> None:
+    model = BCM.from_data(grid)
+    scorer = MapScorer(model, grid, Adjacency.from_data(grid))
+    queries = [ids.numpy() for ids in sample_queries(grid, 30, seed=0)]
+    found: Expanded = compiled(scorer).expand(*queries, reopen=True)
+    for query in range(30):
+        nodes = found.nodes[found.ptr[query] : found.ptr[query + 1]].tolist()
+        assert len(set(nodes)) == len(nodes) > 0
+
+
+def test_compiling_is_announced(
+    grid: Data, caplog: pytest.LogCaptureFixture, tmp_path, monkeypatch
+) -> None:
+    """By the mark in the cache folder; kernels themselves are loaded."""
+    monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path))
+    with caplog.at_level(logging.WARNING, logger='bcm_pyg'):
+        for _ in range(2):
+            monkeypatch.setattr(_engine, '_LOADED', [])
+            Planner(BCM.from_data(grid), grid)
+    assert len(caplog.records) == 1
+    assert 'compiling the readouts, once' in caplog.text
+
+
+def test_backtracking_reports_what_it_walked() -> None:
+    data = weighted_grid('ushape', side=10, seed=3)
+    torch.manual_seed(0)
+    starts, goals = sample_queries(data, 50, seed=0)
+    plan = Planner(BCM.from_data(data), data, Backtracking())(starts, goals)
+    assert plan.success.all()
+    assert (plan.walked_cost >= plan.cost).all()
+    assert (plan.walked_cost > plan.cost).any()
+    assert replace(plan).walked_cost is plan.walked_cost

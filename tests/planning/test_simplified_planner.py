@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from helpers import LargestTensor, assert_sound, random_graphs
+from hypothesis import given, settings
+from torch_geometric import seed_everything
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, BCMError, Planner
+from bcm_pyg.baselines import APSP, CPD, Dijkstra
+from bcm_pyg.datasets import weighted_grid
+from bcm_pyg.graph import fingerprint, simplify_graph
+from bcm_pyg.graph._full_routes import cut_loops
+from bcm_pyg.planning import BasePlanner, Plan
+from bcm_pyg.utils import Adjacency
+
+
+def all_pairs(num_nodes: int) -> tuple[torch.Tensor, torch.Tensor]:
+    ids = torch.arange(num_nodes)
+    return ids.repeat_interleave(num_nodes), ids.repeat(num_nodes)
+
+
+@settings(deadline=None, max_examples=80)
+@given(random_graphs(max_nodes=14))
+def test_an_exact_planner_stays_exact(data: Data) -> None:
+    try:
+        graph = simplify_graph(data)
+    except BCMError:
+        return
+    starts, goals = all_pairs(graph.full.num_nodes)
+    wanted = Dijkstra(data)(starts, goals)
+    for planner in (Dijkstra(graph), APSP(graph), CPD(graph)):
+        plan = planner(starts, goals)
+        assert torch.equal(plan.success, wanted.success)
+        torch.testing.assert_close(plan.cost, wanted.cost)
+        assert_sound(plan, graph.full, starts.tolist(), goals.tolist())
+        assert bool((plan.lower_bound <= wanted.cost * (1 + 1e-6)).all())
+        # All candidates were planned, so that exact bounds stay exact.
+        torch.testing.assert_close(plan.lower_bound, wanted.cost)
+
+
+def test_a_map_of_a_simplified_graph() -> None:
+    data = weighted_grid('ushape', side=10)
+    graph = simplify_graph(data)
+    seed_everything(0)
+    model = BCM.from_data(graph.data)
+    inner, planner = Planner(model, graph.data), Planner(model, graph)
+    assert planner.num_nodes == 100 > inner.num_nodes
+    assert str(planner).endswith('num_nodes=100)')
+    starts, goals = all_pairs(10)
+    plan = planner(starts, goals)
+    assert plan.graph == fingerprint(graph.full) != inner(0, 1).graph
+    assert_sound(plan, graph.full, starts.tolist(), goals.tolist())
+    assert plan.success.all()
+    distance = planner.distance(starts, goals)
+    assert bool((distance[starts == goals] == 0).all())
+    assert bool(torch.isfinite(distance).all())
+    matrix = planner.distance_matrix(range(10), range(10))
+    torch.testing.assert_close(matrix.view(-1), distance)
+    between = graph.place[starts] >= 0
+    between &= graph.place[goals] >= 0
+    torch.testing.assert_close(
+        distance[between],
+        inner.distance(
+            graph.place[starts][between], graph.place[goals][between]
+        ),
+    )
+
+
+def test_epsilon_holds_on_the_full_graph() -> None:
+    data = weighted_grid('ushape', side=10)
+    graph = simplify_graph(data)
+    seed_everything(0)
+    planner = Planner(BCM.from_data(graph.data), graph, epsilon=0.05)
+    starts, goals = all_pairs(100)
+    plan, best = planner(starts, goals), Dijkstra(data)(starts, goals)
+    assert torch.equal(plan.success, best.success)
+    assert bool((plan.cost <= 1.0501 * best.cost).all())
+    assert bool((plan.cost <= 1.0501 * plan.lower_bound).all())
+
+
+def test_no_queries() -> None:
+    planner = Dijkstra(simplify_graph(weighted_grid('open', side=8)))
+    assert len(planner([], [])) == 0
+
+
+def test_bad_ids() -> None:
+    planner = Dijkstra(simplify_graph(weighted_grid('open', side=8)))
+    with pytest.raises(BCMError, match='64'):
+        planner(0, 64)
+
+
+def with_a_chain() -> Data:
+    """All edges among 0 to 3, and a chain 0 - 4 - 5 - 6 - 1, both ways.
+
+    Over the chain and 0 is the best way from 1 to 2.
+    """
+    pairs = [(i, j) for i in range(4) for j in range(i)]
+    costs = [1.0 if pair == (2, 0) else 9.0 for pair in pairs]
+    pairs += [(0, 4), (4, 5), (5, 6), (6, 1)]
+    tail, head = torch.tensor(pairs).T
+    return Data(
+        pos=torch.rand(7, 2),
+        edge_index=torch.stack(
+            [torch.cat([tail, head]), torch.cat([head, tail])]
+        ),
+        edge_cost=torch.tensor(2 * [*costs, 1, 1, 1, 1]),
+    )
+
+
+class Longest(BasePlanner):
+    """Plans the other way round a chain if it can."""
+
+    def _plan(self, starts: torch.Tensor, goals: torch.Tensor) -> Plan:
+        plan = Dijkstra(self.data)(starts, goals)
+        return replace(plan, cost=100 - plan.cost)
+
+    def storage_bytes(self) -> int:
+        return 0
+
+
+def test_routes_visit_no_node_twice() -> None:
+    data = with_a_chain()
+    graph = simplify_graph(data)
+    # From 4 by portal 1 to 2 leads back over 4 itself.
+    starts, goals = all_pairs(7)
+    plan = Longest(graph)(starts, goals)
+    plan = replace(plan, lower_bound=torch.zeros_like(plan.cost))
+    assert_sound(plan, graph.full, starts.tolist(), goals.tolist())
+    for query in range(len(plan)):
+        path = plan.path(query)
+        assert len(path) == len(set(path)), path
+
+
+def test_cut_loops() -> None:
+    routes = torch.tensor(
+        [[1, 2, 3, 2, 4, -1], [1, 2, 1, 2, 1, 3], [5, 4, 3, 2, 1, 0]]
+    )
+    before = routes.clone()
+    assert cut_loops(routes).tolist() == [
+        [1, 2, 4, -1, -1, -1],
+        [1, 3, -1, -1, -1, -1],
+        [5, 4, 3, 2, 1, 0],
+    ]
+    assert torch.equal(routes, before)
+
+
+def test_queries_build_nothing_of_the_size_of_the_graph(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = weighted_grid('open', side=16)
+    wanted = Dijkstra(data)([0, 1], [16, 17]).cost
+    graph = simplify_graph(data)
+    planner = Dijkstra(graph)
+    planner(0, 1)
+    monkeypatch.delattr(Adjacency, 'from_data')
+    monkeypatch.delattr(Adjacency, 'to_scipy')
+    with LargestTensor() as watched:
+        plan = planner([0, 1], [16, 17])
+    torch.testing.assert_close(plan.cost, wanted)
+    assert watched.numel < 100 < graph.data.edge_index.size(1)
+
+
+def test_bytes_of_the_tables_count() -> None:
+    graph = simplify_graph(weighted_grid('open', side=10))
+    model = BCM.from_data(graph.data)
+    inner, planner = Planner(model, graph.data), Planner(model, graph)
+    tables = graph.to_portal.numel() * 4 * 8  # and three more of its size
+    assert planner.cache_bytes() > inner.cache_bytes() + tables
