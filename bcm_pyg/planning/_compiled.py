@@ -50,7 +50,7 @@ _BIAS, _SHIFT = np.int32(127), np.int32(23)
 
 @_fused
 def _silu(x: Any, power: Any, bits: Any) -> None:
-    """X / (1 + exp(-x)) in place, to float32; exp written out as it is then
+    """Sets x to x / (1 + exp(-x)); exp is written out, as it is then
     vectorised.
     """
     two = bits.view(np.float32)
@@ -69,19 +69,24 @@ def _silu(x: Any, power: Any, bits: Any) -> None:
         x[k] = v * (_ONE if v > _ZERO else e) / (_ONE + e)
 
 
-@_fused
-def _affine(weight: Any, bias: Any, x: Any, out: Any, triangular: bool) -> None:
-    """Out = x @ weight + bias, summed input by input.
+@_summed
+def _dot(x: Any, y: Any) -> Any:
+    out = _ZERO
+    for k in range(x.size):
+        out += x[k] * y[k]
+    return out
 
-    Triangular weights are 0 below the diagonal, but for blocks of 8 on it.
-    """
+
+@_fused
+def _affine(weight: Any, bias: Any, x: Any, out: Any) -> None:
+    """Sets out to x @ weight + bias, eight inputs at a time."""
     for j in range(out.size):
         out[j] = bias[j]
     whole = x.size - x.size % 8
     for k in range(0, whole, 8):
         x0, x1, x2, x3 = x[k], x[k + 1], x[k + 2], x[k + 3]
         x4, x5, x6, x7 = x[k + 4], x[k + 5], x[k + 6], x[k + 7]
-        for j in range(k if triangular else 0, out.size):
+        for j in range(out.size):
             out[j] = (
                 out[j]
                 + x0 * weight[k, j]
@@ -94,16 +99,37 @@ def _affine(weight: Any, bias: Any, x: Any, out: Any, triangular: bool) -> None:
                 + x7 * weight[k + 7, j]
             )
     for k in range(whole, x.size):
-        x0 = x[k]
-        for j in range(whole if triangular else 0, out.size):
-            out[j] = out[j] + x0 * weight[k, j]
+        for j in range(out.size):
+            out[j] = out[j] + x[k] * weight[k, j]
 
 
 @_summed
-def _dot(x: Any, y: Any) -> Any:
+def _quadratic(gram: Any, x: Any) -> Any:
+    """The form x @ gram @ x, with a matrix as :class:`Map` has it.
+
+    Rows are cut to views that begin at the diagonal: an index that might be
+    negative for all the compiler knows keeps a loop from being vectorised.
+    """
     out = _ZERO
-    for k in range(x.size):
-        out += x[k] * y[k]
+    whole = x.size - x.size % 8
+    for k in range(0, whole, 8):
+        y, g0, g1, g2 = x[k:], gram[k][k:], gram[k + 1][k:], gram[k + 2][k:]
+        g3, g4, g5 = gram[k + 3][k:], gram[k + 4][k:], gram[k + 5][k:]
+        g6, g7 = gram[k + 6][k:], gram[k + 7][k:]
+        for j in range(y.size):
+            out += y[j] * (
+                y[0] * g0[j]
+                + y[1] * g1[j]
+                + y[2] * g2[j]
+                + y[3] * g3[j]
+                + y[4] * g4[j]
+                + y[5] * g5[j]
+                + y[6] * g6[j]
+                + y[7] * g7[j]
+            )
+    for k in range(whole, x.size):
+        for j in range(whole, x.size):
+            out += x[k] * x[j] * gram[k, j]
     return out
 
 
@@ -123,7 +149,7 @@ def _feature(net: Any, source: int, target: int, room: Any) -> None:
     for k in range(x.size):
         x[k] = there[k] - here[k] + net.bias1[k]
     _silu(x, room.power, room.bits)
-    _affine(net.weight2, net.bias2, x, room.feature, False)
+    _affine(net.weight2, net.bias2, x, room.feature)
     _silu(room.feature, room.power, room.bits)
 
 
@@ -133,14 +159,14 @@ def _ranks(graph: Any, net: Any, node: int, goal: int, room: Any) -> None:
     has_slopes = net.slope.shape[0] > 0
     _feature(net, node, goal, room)
     if not has_slopes:
-        _affine(net.weight3, net.bias3, room.feature, room.to_goal, False)
+        _affine(net.weight3, net.bias3, room.feature, room.to_goal)
     first = graph.rowptr[node]
     for edge in range(first, graph.rowptr[node + 1]):
         if has_slopes:
             score = net.offset[edge] + _dot(net.slope[edge], room.feature)
         else:
             _feature(net, node, graph.head[edge], room)
-            _affine(net.weight3, net.bias3, room.feature, room.to_head, False)
+            _affine(net.weight3, net.bias3, room.feature, room.to_head)
             score = _squared_distance(room.to_head, room.to_goal)
         if net.calibrated and graph.head[edge] == goal:
             # Without the terminal convention this score is 0.
@@ -154,8 +180,8 @@ def _scores(graph: Any, net: Any, node: int, goal: int, room: Any) -> None:
     _ranks(graph, net, node, goal, room)
     base = _ZERO
     if net.slope.shape[0] > 0:
-        _affine(net.gram, net.linear, room.feature, room.first, True)
-        base = net.constant + _dot(room.first, room.feature)
+        base = net.constant + _dot(net.linear, room.feature)
+        base += _quadratic(net.gram, room.feature)
     first = graph.rowptr[node]
     for edge in range(first, graph.rowptr[node + 1]):
         score = room.score[edge - first] + base

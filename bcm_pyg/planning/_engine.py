@@ -152,11 +152,12 @@ def in_parts(
         *columns (torch.Tensor): :obj:`[B, *]`, cut along with the queries.
     """
     batch = [x.cpu().numpy() for x in (starts, goals, *columns)]
-    run = partial(_run, answer, scorer, adjacency)
     most = max(1, min(PART, MAX_LISTED // adjacency.num_nodes))
     size = starts.numel()
     if size <= most:
-        return plan_of_found([run(*batch)], starts.device)
+        found = _run(answer, scorer, adjacency, *batch)
+        return plan_of_found([found], starts.device)
+    run = partial(_run, answer, scorer, adjacency)
     parts = [[x[at : at + most] for x in batch] for at in range(0, size, most)]
     threads = min(torch.get_num_threads(), len(parts))
     if threads == 1 or compiled_map(scorer) is None:
@@ -199,26 +200,25 @@ def compiled_map(scorer: Scorer) -> tuple[Map, Bounds] | None:
 
 def plan_of_found(parts: list[Found], device: torch.device) -> Plan:
     """The plan that the routes of some parts make."""
-    hops = np.concatenate([np.diff(part.ptr) for part in parts]) - 1
-    size, longest = hops.size, max(1, int(hops.max(initial=0)) + 1)
-    if size == 1:
-        nodes = parts[0].nodes[None] if hops[0] >= 0 else np.array([[-1]])
+    found, hops = parts[0], parts[0].ptr[1:] - parts[0].ptr[:-1] - 1
+    if len(parts) > 1:
+        columns = zip(*parts, strict=True)
+        found = Found(*(np.concatenate(column) for column in columns))
+        hops = np.concatenate([np.diff(part.ptr) for part in parts]) - 1
+    if hops.size == 1:
+        nodes = found.nodes[None] if hops[0] >= 0 else np.array([[-1]])
     else:
-        nodes = np.full((size, longest), -1)
-        flat = np.concatenate([part.nodes for part in parts])
-        nodes[np.arange(longest) <= hops[:, None]] = flat
-    cost, expansions, walked, bound = (
-        torch.from_numpy(np.concatenate(column))
-        for column in zip(*(part[2:] for part in parts), strict=True)
-    )
+        longest = max(1, int(hops.max()) + 1)
+        nodes = np.full((hops.size, longest), -1)
+        nodes[np.arange(longest) <= hops[:, None]] = found.nodes
     plan = Plan(
         success=torch.from_numpy(hops >= 0),
-        cost=cost,
+        cost=torch.from_numpy(found.cost),
         hops=torch.from_numpy(np.maximum(hops, 0)),
         nodes=torch.from_numpy(nodes),
-        expansions=expansions,
-        lower_bound=bound,
-        walked_cost=walked,
+        expansions=torch.from_numpy(found.expansions),
+        lower_bound=torch.from_numpy(found.bound),
+        walked_cost=torch.from_numpy(found.walked),
     )
     return plan if device.type == 'cpu' else plan.to(device)
 

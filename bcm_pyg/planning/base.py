@@ -135,8 +135,7 @@ class BasePlanner(ABC):
         """
         start, goal = as_queries(starts, goals, self.num_nodes)
         if self._full is None:
-            device = self.adjacency.device
-            plan = self._answer(start.to(device), goal.to(device))
+            plan = self._answer(start, goal)
         else:
             plan = self._answer_full(self._full, start.cpu(), goal.cpu())
         object.__setattr__(plan, 'graph', self.graph)
@@ -148,9 +147,9 @@ class BasePlanner(ABC):
         starts, goals = starts.to(device), goals.to(device)
         if starts.numel() == 0:
             return Plan.empty(device)
-        connected = self.reachability.pairs(starts, goals)
-        if bool(connected.all()):
+        if self.reachability.surely(starts, goals):
             return self._in_batches(starts, goals)
+        connected = self.reachability.pairs(starts, goals)
         # A query without an answer is asked as start to start, then marked.
         asked = torch.where(connected, goals, starts)
         plan = self._in_batches(starts, asked)

@@ -17,6 +17,8 @@ def as_ids(ids: Ids, num_nodes: int, name: str = 'ids') -> Tensor:
         name (str, optional): What error messages call them. (default:
             :obj:`"ids"`)
     """
+    if type(ids) is int and 0 <= ids < num_nodes:  # the quick way
+        return torch.from_numpy(np.array([ids]))
     try:
         if isinstance(ids, Tensor):
             out = ids.detach()
@@ -54,6 +56,8 @@ def as_queries(
 ) -> tuple[Tensor, Tensor]:
     """Start and goal ids of equal length; a single id is repeated."""
     out = as_ids(starts, num_nodes, 'starts'), as_ids(goals, num_nodes, 'goals')
+    if type(starts) is int and type(goals) is int:
+        return out
     if _is_single(starts):
         return out[0].expand_as(out[1]).contiguous(), out[1]
     if _is_single(goals):

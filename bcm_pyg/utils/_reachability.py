@@ -36,6 +36,7 @@ class Reachability:
         #: Whether reachable always means mutually reachable.
         self.symmetric = num_strong == int(weak.max()) + 1
         self._reversed = None if self.symmetric else graph.T.tocsr()
+        self._strong = strong
 
     def to_goals(self, goals: Tensor) -> Tensor:
         """Which nodes can reach each goal, bool :obj:`[N, G]`."""
@@ -43,6 +44,12 @@ class Reachability:
             return self.weak[:, None] == self.weak[goals]
         some, inverse = self._one_each(goals)
         return self._search(some).index_select(0, inverse).T
+
+    def surely(self, starts: Tensor, goals: Tensor) -> bool:
+        """Whether all starts and goals are each in one strong component."""
+        if starts.numel() == 1:  # much quicker than with tensors
+            return bool(self._strong[int(starts)] == self._strong[int(goals)])
+        return bool((self.strong[starts] == self.strong[goals]).all())
 
     def pairs(self, starts: Tensor, goals: Tensor) -> Tensor:
         """Whether each start can reach its goal, bool :obj:`[B]`."""

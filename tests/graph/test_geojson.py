@@ -140,7 +140,7 @@ def test_errors(tmp_path):
         to_geojson(Dijkstra(line)(0, 2), line)
     line.lonlat = torch.zeros(4, 3)
     with pytest.raises(BCMError, match=r'lonlat must have shape \[4, 2\]'):
-        to_geojson(plan, line)
+        to_geojson(Dijkstra(line)(0, 2), line)
 
 
 def test_a_write_that_stops_leaves_the_old_file(tmp_path, monkeypatch):
