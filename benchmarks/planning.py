@@ -16,6 +16,7 @@ import resource
 from typing import Any
 
 from common import parser, results_for
+from planning_maps import GRIDS, grid
 from readout_speed import keeps_edges, one_search, speed, trained
 from straight_map import straight_map
 from tqdm import tqdm
@@ -52,30 +53,31 @@ READOUTS = {
 
 #: Sides of the grids that are timed.
 SIDES = (40, 60, 200, 500, 1000)
+#: Widths of the maps.
+WIDTHS = (128, 256, 96, 64)
 
 
 def run_speed(args: Any) -> None:
     results = results_for('planning_speed', args.quick)
-    seed = args.seeds[0]
     for side in (40,) if args.quick else args.sides or SIDES:
-        if not results.find(side=side, seed=seed):
-            results.add(speed(side, seed, quick=args.quick))
+        for width in (128,) if args.quick else WIDTHS:
+            if not results.find(side=side, width=width):
+                results.add(speed(side, width, quick=args.quick))
 
 
 def run_quality(args: Any) -> None:
     results = results_for('planning_quality', args.quick)
-    seed = args.seeds[0]
-    for side in (40,) if args.quick else (40, 60):
-        data = planning_graph(weighted_grid('ushape', side, 'wide', seed))
-        model = trained(side, seed, data)
+    for side, width in GRIDS[:1] if args.quick else GRIDS:
+        data = grid(side)
+        model = trained(side, width, data)
         if model is None:
-            print(f'no trained map of side {side}: run training.py --table')
+            print(f'no trained map of side {side}: run planning_maps.py')
             continue
-        starts, goals = sample_queries(data, args.pairs, seed=seed)
+        starts, goals = sample_queries(data, args.pairs, seed=42)
         exact = evaluate(Dijkstra(data), data, starts, goals)
         for name, readout in tqdm(READOUTS.items()):
-            key = {'side': side, 'readout': name, 'pairs': args.pairs}
-            key |= {'seed': seed, 'graph': model.graph}
+            key = {'side': side, 'width': width, 'readout': name}
+            key |= {'pairs': args.pairs}
             if results.find(**key):
                 continue
             planner = Planner(model, data, readout)
@@ -104,7 +106,7 @@ def run_memory(args: Any) -> None:
     data = planning_graph(weighted_grid('open', side, 'wide', 42))
     starts, goals = sample_queries(data, num, seed=0)
     graph = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    planner = Planner(straight_map(), data, VisitedGreedy())
+    planner = Planner(straight_map(128), data, VisitedGreedy())
     plan = planner(starts, goals)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     results.add(

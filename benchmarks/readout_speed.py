@@ -10,7 +10,7 @@ from typing import Any
 
 import networkx as nx
 import torch
-from common import CACHE, training_seconds
+from planning_maps import folder_of, grid
 from scipy.sparse.csgraph import dijkstra
 from straight_map import straight_map
 from torch import Tensor
@@ -18,7 +18,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import to_networkx
 
 from bcm_pyg import BCM, Planner, planning_graph
-from bcm_pyg.baselines import APSP, CCH, Dijkstra
+from bcm_pyg.baselines import APSP, CCH, CPD, Dijkstra
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.planning import (
     Backtracking,
@@ -33,8 +33,8 @@ from bcm_pyg.planning import (
 from bcm_pyg.utils import Adjacency
 
 BATCHES = (1, 10, 100, 1000, 10_000)
-#: Sides of grids whose trained map walks by itself.
-TRAINED = (40, 60)
+#: Exact planners do not depend on the width and are timed with this one.
+REFERENCE_WIDTH = 128
 #: Readouts that are timed beside VisitedGreedy, where the map is trained.
 OTHER_READOUTS = [
     Greedy(),
@@ -60,12 +60,9 @@ def seconds_of(action: Callable[[], Any], least: float = 0.5) -> float:
     return statistics.median(times)
 
 
-def trained(side: int, seed: int, data: Data) -> BCM | None:
-    """The map of the training table, if it is in the cache."""
-    if side not in TRAINED:
-        return None
-    seconds = training_seconds(side, 'wide')
-    folder = CACHE / f'ushape-wide-{side}-sweeps-{seconds:g}s-{seed}'
+def trained(side: int, width: int, data: Data) -> BCM | None:
+    """The trained map of a U, if there is one."""
+    folder = folder_of(f'ushape{side}', width)
     return BCM.load(folder, data) if folder.exists() else None
 
 
@@ -78,14 +75,14 @@ def one_search(adjacency: Adjacency, starts: Tensor) -> float:
     )
 
 
-def speed(side: int, seed: int, quick: bool) -> dict[str, Any]:
+def speed(side: int, width: int, quick: bool) -> dict[str, Any]:
     """Everything at one size, in units of one search."""
-    data = planning_graph(weighted_grid('ushape', side, 'wide', seed))
-    model = trained(side, seed, data)
+    data = grid(side)
+    model = trained(side, width, data)
     is_trained = model is not None
     if model is None:
-        data = planning_graph(weighted_grid('open', side, 'wide', seed))
-        model = straight_map()
+        data = planning_graph(weighted_grid('open', side, 'wide', 42))
+        model = straight_map(width)
     adjacency = Adjacency.from_data(data)
     sizes = [size for size in BATCHES if size <= (100 if quick else 10_000)]
     planner = Planner(model, data, VisitedGreedy())
@@ -94,7 +91,7 @@ def speed(side: int, seed: int, quick: bool) -> dict[str, Any]:
     ratio: dict[str, float] = {}
     row: dict[str, Any] = {
         'side': side,
-        'seed': seed,
+        'width': width,
         'nodes': data.num_nodes,
         'trained': is_trained,
         'search_ms': 1e3 * unit,
@@ -102,6 +99,9 @@ def speed(side: int, seed: int, quick: bool) -> dict[str, Any]:
         'ratio': ratio,
     }
     batch = min(1000, max(sizes))
+    pairs = list(zip(starts.tolist(), goals.tolist(), strict=True))[:100]
+    one_by_one = seconds_of(lambda: [planner(*pair) for pair in pairs])
+    ratio['VisitedGreedy, planner(int, int)'] = one_by_one / len(pairs) / unit
     for size in sizes:
         walk = partial(planner, starts[:size], goals[:size])
         plan: Plan = walk()
@@ -112,7 +112,7 @@ def speed(side: int, seed: int, quick: bool) -> dict[str, Any]:
         if size == batch:
             hop = seconds / int(plan.expansions.sum())
             row['hop_over_gemm'] = hop / _bare_product(model, batch)
-    others = _exact(data)
+    others = _exact(data) if width == REFERENCE_WIDTH else []
     if is_trained:
         others += [
             (str(readout), Planner(model, data, readout), batch)
@@ -154,6 +154,7 @@ def _exact(data: Data) -> list[tuple[str, Callable[..., Any], int]]:
     ]
     if size <= 4_000:
         out.append(('APSP tables', APSP(data), 1000))
+        out.append(('CPD', CPD(data), 1000))
     if size <= 50_000:
         graph = to_networkx(data, edge_attrs=['edge_cost'])
 

@@ -28,7 +28,7 @@ class Places(NodeEncoder):
 
 
 @torch.no_grad()
-def straight_map() -> BCM:
+def straight_map(width: int) -> BCM:
     r"""A map with :math:`D_i(j; g) = \lVert x_j - x_g \rVert^2`.
 
     As :math:`x = \sigma(x) - \sigma(-x)`, four hidden values carry both
@@ -37,7 +37,7 @@ def straight_map() -> BCM:
     Walks reach their goals on grids without walls.
     """
     seed_everything(0)
-    phi = Transition(2)
+    phi = Transition(2, width, width)
     signs = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     phi.lin1.weight[:4] = signs
     phi.lin2.weight[:4] = 0.0
