@@ -84,7 +84,8 @@ def speed(side: int, width: int, quick: bool) -> dict[str, Any]:
         data = planning_graph(weighted_grid('open', side, 'wide', 42))
         model = straight_map(width)
     adjacency = Adjacency.from_data(data)
-    sizes = [size for size in BATCHES if size <= (100 if quick else 10_000)]
+    most = 100 if quick else 10_000 if data.num_nodes <= 300_000 else 1000
+    sizes = [size for size in BATCHES if size <= most]
     planner = Planner(model, data, VisitedGreedy())
     starts, goals = sample_queries(data, max(sizes), seed=0)
     unit = one_search(adjacency, starts)

@@ -155,8 +155,8 @@ def in_parts(
     most = max(1, min(PART, MAX_LISTED // adjacency.num_nodes))
     size = starts.numel()
     if size <= most:
-        found = _run(answer, scorer, adjacency, *batch)
-        return plan_of_found([found], starts.device)
+        alone = _run(answer, scorer, adjacency, *batch)
+        return plan_of_found([alone], starts.device)
     run = partial(_run, answer, scorer, adjacency)
     parts = [[x[at : at + most] for x in batch] for at in range(0, size, most)]
     threads = min(torch.get_num_threads(), len(parts))

@@ -152,16 +152,7 @@ class BasePlanner(ABC):
         connected = self.reachability.pairs(starts, goals)
         # A query without an answer is asked as start to start, then marked.
         asked = torch.where(connected, goals, starts)
-        plan = self._in_batches(starts, asked)
-        infinite = float('inf')
-        return replace(
-            plan,
-            success=plan.success & connected,
-            cost=plan.cost.masked_fill(~connected, infinite),
-            walked_cost=plan.walked_cost.masked_fill(~connected, infinite),
-            nodes=plan.nodes.masked_fill(~connected[:, None], -1),
-            lower_bound=plan.lower_bound.masked_fill(~connected, infinite),
-        )
+        return self._in_batches(starts, asked).without(~connected)
 
     def _answer_full(
         self, full: FullRoutes, starts: Tensor, goals: Tensor
@@ -175,7 +166,7 @@ class BasePlanner(ABC):
         cost, nodes = full.inside(starts, goals)
         best = Plan.from_routes(cost, nodes, torch.zeros_like(starts))
         query, which, exits, entries, beside = full.candidates(starts, goals)
-        plan = self._answer(exits, entries).to('cpu')
+        plan = self._answer_candidates(query, exits, entries, beside).to('cpu')
         cost = plan.cost + beside
         least = cost.new_full((starts.numel(),), float('inf'))
         least = least.scatter_reduce(0, query, cost, 'amin')
@@ -196,6 +187,12 @@ class BasePlanner(ABC):
         expansions = torch.zeros_like(starts)
         expansions.index_add_(0, query, plan.expansions)
         return replace(best, expansions=expansions, lower_bound=bound)
+
+    def _answer_candidates(
+        self, query: Tensor, exits: Tensor, entries: Tensor, beside: Tensor
+    ) -> Plan:
+        """Routes of all candidates (see :class:`FullRoutes`)."""
+        return self._answer(exits, entries)
 
     def _in_batches(self, starts: Tensor, goals: Tensor) -> Plan:
         size = self.batch_size

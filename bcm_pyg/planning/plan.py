@@ -197,6 +197,19 @@ class Plan:
         }
         return replace(self, **moved)
 
+    def without(self, impossible: Tensor) -> Plan:
+        """The plan, marked where there is no route, bool :obj:`[B]`."""
+        infinite = float('inf')
+        return replace(
+            self,
+            success=self.success & ~impossible,
+            cost=self.cost.masked_fill(impossible, infinite),
+            hops=self.hops.masked_fill(impossible, 0),
+            nodes=self.nodes.masked_fill(impossible[:, None], -1),
+            lower_bound=self.lower_bound.masked_fill(impossible, infinite),
+            walked_cost=self.walked_cost.masked_fill(impossible, infinite),
+        )
+
     def cheaper(self, query: Tensor, other: Plan) -> Plan:
         """The plan with routes of another one where those cost less.
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import cached_property
 
 import torch
@@ -16,6 +17,7 @@ from bcm_pyg.utils import (
     check_float,
     check_int,
     scatter_amin,
+    scatter_min,
 )
 
 from ._engine import kernels
@@ -23,7 +25,13 @@ from ._landmarks import LandmarkBounds, certified, with_bounds
 from ._map_scorer import MapScorer, is_map
 from .base import BasePlanner, Readout, Scorer, cost_scale
 from .plan import Plan
-from .readouts import BestFirst, Greedy, VisitedGreedy, resolve_readout
+from .readouts import (
+    BestFirst,
+    Corridor,
+    Greedy,
+    VisitedGreedy,
+    resolve_readout,
+)
 
 #: Landmarks of a planner that proves its routes.
 LANDMARKS = 16
@@ -125,6 +133,40 @@ class Planner(BasePlanner):
         if self.landmarks > 0:
             return with_bounds(plan, self.bounds, starts, goals)
         return plan
+
+    def _answer_candidates(
+        self, query: Tensor, exits: Tensor, entries: Tensor, beside: Tensor
+    ) -> Plan:
+        """Of each query the most promising candidate draws a corridor, and all
+        of them are searched there: their portals are close to each other.
+        """
+        readout = self.readout
+        if (
+            not isinstance(readout, Corridor)
+            or not isinstance(readout.guide, BestFirst)
+            or self.epsilon is not None
+            or query.numel() == 0
+        ):
+            return super()._answer_candidates(query, exits, entries, beside)
+        device = self.adjacency.device
+        query, exits, entries = (x.to(device) for x in (query, exits, entries))
+        connected = self.reachability.pairs(exits, entries)
+        entries = torch.where(connected, entries, exits)
+        value = beside.to(device) + self._values(exits, entries)
+        most = torch.finfo(value.dtype).max
+        value = value.nan_to_num(nan=most, posinf=most)
+        value = value.masked_fill(~connected, float('inf'))
+        leader = scatter_min(value, query, dim_size=int(query[-1]) + 1)[1]
+        leader = leader[query]
+        guides = exits[leader], entries[leader]
+        plan = readout.along(
+            self.scorer, self.adjacency, exits, entries, *guides
+        )
+        leads = leader == torch.arange(len(leader), device=device)
+        plan = replace(plan, expansions=plan.expansions.where(leads, 0))
+        if self.landmarks > 0:
+            plan = with_bounds(plan, self.bounds, exits, entries)
+        return plan.without(~connected)
 
     @cached_property
     def bounds(self) -> LandmarkBounds:

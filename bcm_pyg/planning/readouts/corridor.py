@@ -43,7 +43,7 @@ class Corridor:
     faster; where they make long detours, as on roads, the routes are worse.
 
     Args:
-        radius (int, optional): Hops to widen by, :math:`r`. (default: :obj:`1`)
+        radius (int, optional): Hops to widen by, :math:`r`. (default: :obj:`2`)
         guide (Readout, optional): What draws the corridor. Of
             :class:`~bcm_pyg.planning.BestFirst` all expanded nodes are taken,
             of others their routes, and where they find none it is asked.
@@ -52,7 +52,7 @@ class Corridor:
             :obj:`True`)
     """
 
-    radius: int = 1
+    radius: int = 2
     guide: Readout = field(default_factory=BestFirst)
     bidirectional: bool = True
 
@@ -78,7 +78,8 @@ class Corridor:
     ) -> Plan:
         """Routes of a batch of queries."""
         if isinstance(self.guide, BestFirst):
-            return in_parts(self._search, scorer, adjacency, starts, goals)
+            ends = starts, goals
+            return self.along(scorer, adjacency, *ends, *ends)
         routes = self.guide(scorer, adjacency, starts, goals)
         missing = (~routes.success).nonzero().squeeze(1)
         if missing.numel() > 0:
@@ -107,17 +108,46 @@ class Corridor:
         ptr = np.append(0, used.sum(axis=1).cumsum())
         return engine.inside(start, goal, nodes[used], ptr, self.radius)
 
+    def along(
+        self,
+        scorer: Scorer,
+        adjacency: Adjacency,
+        starts: Tensor,
+        goals: Tensor,
+        guide_starts: Tensor,
+        guide_goals: Tensor,
+    ) -> Plan:
+        """Routes in the corridors of other queries, which begin and end close
+        to theirs and must have :class:`BestFirst` as guide.
+
+        Queries with the same corridor that follow each other draw it once.
+        """
+        ends = starts, goals, guide_starts, guide_goals
+        return in_parts(self._search, scorer, adjacency, *ends)
+
     def _search(
-        self, engine: Engine, start: np.ndarray, goal: np.ndarray
+        self,
+        engine: Engine,
+        start: np.ndarray,
+        goal: np.ndarray,
+        guide_start: np.ndarray,
+        guide_goal: np.ndarray,
     ) -> Found:
+        new = np.ones(start.size, np.bool_)
+        new[1:] = np.diff(guide_start) != 0
+        new[1:] |= np.diff(guide_goal) != 0
+        ends = guide_start[new], guide_goal[new]
         weight = self.guide.weight  # type: ignore[attr-defined]
-        there = engine.expand(start, goal, weight=weight)
-        nodes, ptr = there.nodes, there.ptr
+        there = engine.expand(*ends, weight=weight)
+        lists = [(there.nodes, there.ptr)]
         if self.bidirectional:
             # Where there is no way back, this ends the search for it.
-            limit = 2 * np.diff(ptr)
-            back = engine.expand(goal, start, weight=weight, limit=limit)
-            nodes, ptr = _joined([(nodes, ptr), (back.nodes, back.ptr)])
+            limit = 2 * np.diff(there.ptr)
+            back = engine.expand(*ends[::-1], weight=weight, limit=limit)
+            lists.append((back.nodes, back.ptr))
+        nodes, ptr = _joined(lists)
+        if not new.all():
+            nodes, ptr = _repeated(nodes, ptr, new.cumsum() - 1)
         return engine.inside(start, goal, nodes, ptr, self.radius)
 
 
@@ -132,6 +162,16 @@ def _joined(
         shift = ends[:, column] - ptr[1:]
         out[np.arange(nodes.size) + shift.repeat(counts[:, column])] = nodes
     return out, np.append(0, ends[:, -1])
+
+
+def _repeated(
+    nodes: np.ndarray, ptr: np.ndarray, which: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lists of nodes by their numbers."""
+    count = np.diff(ptr)[which]
+    ends = count.cumsum()
+    index = np.arange(ends[-1]) + (ptr[which] - ends + count).repeat(count)
+    return nodes[index], np.append(0, ends)
 
 
 def _drawn(plan: Plan) -> tuple[Tensor, Tensor]:
