@@ -65,7 +65,7 @@ class Report:
         gap: Their mean excess over the optimum, in percent.
         wspl: Success weighted by weighted path length.
         hops: Mean number of edges of the successful routes.
-        expansions: Mean number of nodes touched, over all queries.
+        expansions: Mean number of nodes expanded, over all queries.
         seconds_per_query: Wall time of planning over the number of queries.
         num_queries: Number of queries.
     """
@@ -84,7 +84,7 @@ class Report:
         """The head of a table of reports."""
         return (
             f'{"SR":>6} {"Cost":>10} {"Gap %":>8} {"wSPL":>6} {"hops":>7} '
-            f'{"touched":>8} {"us/query":>9} {"queries":>8}'
+            f'{"expanded":>8} {"us/query":>9} {"queries":>8}'
         )
 
     def row(self) -> str:

@@ -15,15 +15,17 @@ def planning_quality() -> str:
     rows = [
         [
             row['side'] ** 2,
+            row['width'],
             f'`{row["readout"]}`',
             f'{row["success_rate"]:.3f}',
             f'{row["gap"]:.3f}',
             f'{100 * row["touched"]:.1f}',
-            f'{1e3 * row["seconds_per_query"]:.2f}',
+            f'{1e3 * row["seconds_per_query"] / row["search_ms"]:.2f}',
         ]
         for row in Results('planning_quality').rows
     ]
-    head = ['N', 'readout', 'SR', 'Gap %', 'nodes touched, % of Dijkstra', 'ms']
+    head = ['N', 'width', 'readout', 'SR', 'Gap %']
+    head += ['nodes expanded, % of Dijkstra', 'time of one search']
     return markdown(head, rows) if rows else NOT_RUN
 
 
@@ -32,7 +34,7 @@ def planning_speed() -> str:
     rows = Results('planning_speed').rows
     if not rows:
         return NOT_RUN
-    rows = sorted(rows, key=lambda row: row['nodes'])
+    rows = sorted(rows, key=lambda row: (row['nodes'], row['width']))
     names = list(dict.fromkeys(name for row in rows for name in row['ratio']))
     cells = [
         [name, *(_ratio(row, name) for row in rows)]
@@ -45,7 +47,53 @@ def planning_speed() -> str:
     cells.append(
         ['scipy, one search, ms', *(f'{_search_ms(row):.2f}' for row in rows)]
     )
-    return markdown(['', *(f'N = {row["nodes"]:,}' for row in rows)], cells)
+    head = (f'{row["nodes"]:,} / {row["width"]}' for row in rows)
+    return markdown(['N / width', *head], cells)
+
+
+def road_speed() -> str:
+    """Readouts on road networks, in units of one search of either graph."""
+    cells = []
+    for row in Results('road_speed').rows:
+        full, core = (
+            (row[f'{kind}_search_ms'] + row[f'{kind}_search_ms_after']) / 2
+            for kind in ('full', 'simplified')
+        )
+        cells += [
+            [
+                row['graph'],
+                f'{row["nodes"]:,} / {row["simplified_nodes"]:,}',
+                f'`{name}`' if name.endswith(')') else name,
+                f'{one["success_rate"]:.3f}',
+                f'{one["gap"]:.2f}',
+                f'{one["expansions"]:.0f}',
+                f'{one["ms"]:.2f}',
+                f'{one["ms"] / full:.3f}',
+                f'{one["ms"] / core:.3f}',
+            ]
+            for name, one in row['readouts'].items()
+        ]
+    head = ['graph', 'nodes, full / simplified', 'planner', 'SR', 'Gap %']
+    head += ['expanded', 'ms', 'of a full search', 'of a simplified search']
+    return markdown(head, cells) if cells else NOT_RUN
+
+
+def planning_maps() -> str:
+    """The maps that readouts are timed with."""
+    cells = [
+        [
+            row['map'],
+            row['width'],
+            f'{row["nodes"]:,}',
+            f'{row["parameters"]:,}',
+            f'{row["steps"]:,}',
+            f'{row["seconds"]:.0f}',
+            row['threads'],
+        ]
+        for row in Results('planning_maps').rows
+    ]
+    head = ['map', 'width', 'nodes', 'parameters', 'steps', 's', 'threads']
+    return markdown(head, cells) if cells else NOT_RUN
 
 
 def planning_memory() -> str:
@@ -61,7 +109,14 @@ def planning_memory() -> str:
         ]
         for row in Results('planning_memory').rows
     ]
-    head = ['N', 'queries', 'edge cache', 'SR', 'GB before planning', 'peak GB']
+    head = [
+        'N',
+        'queries',
+        'slopes kept',
+        'SR',
+        'GB before planning',
+        'peak GB',
+    ]
     return markdown(head, rows) if rows else NOT_RUN
 
 
@@ -87,4 +142,6 @@ PLANNING_TABLES = {
     'planning_quality': planning_quality,
     'planning_speed': planning_speed,
     'planning_memory': planning_memory,
+    'planning_maps': planning_maps,
+    'road_speed': road_speed,
 }
