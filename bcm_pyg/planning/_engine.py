@@ -273,6 +273,13 @@ def _load() -> ModuleType | None:
 
         folder = cache_folder()
         CACHES = folder is not None
+        if folder is not None:
+            folder = folder / _key(numba.__version__)
+        if folder is None or not (folder / 'done').exists():
+            logging.getLogger('bcm_pyg').warning(
+                'compiling the readouts, %s: about 15 seconds ...',
+                'once' if folder else 'for this process',
+            )
         config: Any = numba_config
         before = config.CACHE_DIR
         try:
@@ -280,17 +287,10 @@ def _load() -> ModuleType | None:
             from . import _compiled
         finally:
             config.CACHE_DIR = before
-        mark = None
-        if folder is not None:
-            mark = folder / f'compiled-{_key(_compiled, numba.__version__)}'
-        if mark is None or not mark.exists():
-            logging.getLogger('bcm_pyg').warning(
-                'compiling the readouts, %s: about 15 seconds ...',
-                'once' if folder else 'for this process',
-            )
         _compiled.compile_all()
-        if mark is not None:
-            mark.touch()
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / 'done').touch()
     except Exception as error:  # whatever numba, LLVM or a disk may raise
         warnings.warn(
             'the readouts cannot be compiled, so planning is slow '
@@ -308,8 +308,13 @@ def _load() -> ModuleType | None:
     return _compiled
 
 
-def _key(module: ModuleType, version: str) -> str:
-    """What the kernels are compiled from, as the cache sees it."""
-    source = Path(module.__file__ or '')
-    parts = (version, sys.version, source, source.stat().st_mtime_ns)
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+def _key(version: str) -> str:
+    """What the kernels are compiled from and by.
+
+    A folder of its own for each: numba looks for changes in the file of a
+    function alone, not in those of the functions that it calls.
+    """
+    digest = hashlib.sha256(f'{version} {sys.version}'.encode())
+    for source in sorted(Path(__file__).parent.glob('_compiled/*.py')):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]

@@ -16,7 +16,7 @@ def test_walks_go_straight() -> None:
     starts, goals = sample_queries(data, 200, seed=3)
     straight = (data.pos[starts] - data.pos[goals]).abs().sum(dim=1)
     for readout in (Greedy(), VisitedGreedy()):
-        planner = Planner(straight_map(), data, readout)
+        planner = Planner(straight_map(64), data, readout)
         assert keeps_edges(planner)
         plan = planner(starts, goals)
         assert plan.success.all()
@@ -24,6 +24,6 @@ def test_walks_go_straight() -> None:
         assert torch.equal(plan.expansions, plan.hops)
 
 
-def test_its_layers_have_the_usual_size() -> None:
-    phi = straight_map().transition
-    assert (phi.hidden_channels, phi.out_channels) == (256, 256)
+def test_its_layers_are_of_the_width_asked_for() -> None:
+    phi = straight_map(64).transition
+    assert (phi.hidden_channels, phi.out_channels) == (64, 64)
