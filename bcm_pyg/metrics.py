@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 from bcm_pyg.baselines import shortest_distances
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, planning_graph
+from bcm_pyg.nn import BCM
 from bcm_pyg.planning import Plan
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import Adjacency, as_queries
@@ -127,7 +128,7 @@ def evaluate(
         >>> report.success_rate, report.gap
         (1.0, 0.0)
     """
-    if isinstance(planner, (torch.nn.Module, type)) or not callable(planner):
+    if isinstance(planner, (BCM, type)) or not callable(planner):
         raise BCMError(
             'planner must be a Planner, a baseline or another callable of '
             f'starts and goals (got {type(planner).__name__})'

@@ -134,7 +134,7 @@ def keeps_edges(planner: Planner) -> bool:
 
     Makes it, if it does.
     """
-    kept, _ = planner.scorer.arrays()  # type: ignore[attr-defined]
+    kept, _ = planner.scorer.for_kernels()  # type: ignore[attr-defined]
     return len(kept.slope) > 0
 
 

@@ -171,7 +171,7 @@ def planner_of(
 ) -> Any:
     """A planner of the whole graph, with all that it keeps made."""
     planner = Planner(model, data if graph is None else graph, readout)
-    planner.scorer.arrays()  # type: ignore[attr-defined]
+    planner.scorer.for_kernels()  # type: ignore[attr-defined]
     return planner
 
 

@@ -40,6 +40,7 @@ class MLPEncoder(NodeEncoder):
 data = weighted_grid('ushape', args.side, 'wide', args.seed)
 starts, goals = sample_queries(data, args.queries, seed=args.seed)
 print(f'{"encoder":14}{"parameters":>10} {Report.header()}')
+seed_everything(args.seed)
 own = MLPEncoder(span=float(args.side))
 check_encoder(own, data)
 for encoder in ['interaction', 'one_hot', 'k_hot', 'gnn', own]:

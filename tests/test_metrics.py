@@ -201,3 +201,15 @@ def test_a_plan_of_another_graph_is_refused(grid: Data, tmp_path) -> None:
     with pytest.raises(BCMError, match='of a simplified graph, the full one'):
         source_routes(plan, roads.data)
     assert source_routes(plan, grid) == plan.paths()
+
+
+def test_a_module_may_be_a_planner(grid: Data) -> None:
+    class Wrapped(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.search = Dijkstra(grid)
+
+        def forward(self, starts: torch.Tensor, goals: torch.Tensor) -> Plan:
+            return self.search(starts, goals)
+
+    assert evaluate(Wrapped(), grid, [0], [9]).gap == 0

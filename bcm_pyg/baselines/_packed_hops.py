@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from bcm_pyg.utils import Adjacency, Reachability
+from bcm_pyg.utils import Adjacency
 
 
 class HopLayout:
@@ -31,7 +31,7 @@ class HopLayout:
         num_nodes = adjacency.num_nodes
         heads = torch.bincount(adjacency.dst, minlength=num_nodes)
         used = adjacency.degree() + heads > 0
-        strong = Reachability(adjacency).strong[used]
+        strong = adjacency.reachability.strong[used]
         self.nodes = used.nonzero().squeeze(1).numpy()
         self.no_route = int(adjacency.degree().max())
         num_codes = self.no_route + int(strong.unique().numel() > 1)

@@ -7,7 +7,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
-from bcm_pyg.utils import Adjacency, Reachability
+from bcm_pyg.utils import Adjacency
 
 from ._rng import generator
 
@@ -35,7 +35,7 @@ def sample_queries(
     if num < 0:
         raise BCMError(f'num must not be negative (got {num})')
     adjacency = Adjacency.from_data(planning_graph(data))
-    label = Reachability(adjacency).strong.cpu().numpy()
+    label = adjacency.reachability.strong.cpu().numpy()
 
     nodes = np.argsort(
         label, kind='stable'

@@ -4,7 +4,7 @@ import torch
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import Adjacency, Reachability
+from bcm_pyg.utils import Adjacency
 
 from ._entries import entries, num_entries
 from .planning_graph import planning_graph
@@ -24,7 +24,7 @@ def largest_component(data: Data) -> Data:
         data (torch_geometric.data.Data): The graph. It is left untouched.
     """
     raw, data = data, planning_graph(data)
-    strong = Reachability(Adjacency.from_data(data)).strong
+    strong = Adjacency.from_data(data).reachability.strong
     sizes = strong.bincount()[strong]
     is_kept = strong == strong[sizes.argmax()]
     nodes = is_kept.nonzero().view(-1)

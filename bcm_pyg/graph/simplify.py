@@ -112,7 +112,7 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
     )
     kept = torch.from_numpy(node)
     reduced.node_id = kept  # unless they have names
-    for key in ('coord', 'lonlat', 'node_id'):
+    for key in ('coord', 'lonlat', 'node_id', 'blocked'):
         value = full.get(key)
         if num_entries(key, value, full) == full.num_nodes:
             reduced[key] = entries(full, key, kept)

@@ -331,7 +331,7 @@ class BCM(torch.nn.Module):
     @classmethod
     def load(
         cls, path: str | PathLike[str], data: Data, force: bool = False
-    ) -> BCM:
+    ) -> Self:
         """Reads a map that :meth:`save` wrote, whatever its dtype.
 
         Args:
@@ -346,7 +346,7 @@ class BCM(torch.nn.Module):
         """
         from .io import load_map
 
-        return load_map(path, data, force=force)
+        return load_map(cls, path, data, force=force)
 
     def extra_repr(self) -> str:
         """For the representation."""

@@ -19,14 +19,13 @@ class Graph(NamedTuple):
 class Map(NamedTuple):
     r"""What scores need of a map.
 
-    With :math:`a_{ig}` what the last layer :math:`z = W_3 a + b_3` sees of a
-    pair, the expanded square is
+    With :math:`a` what the last layer :math:`z = W_3 a + b_3` sees of a pair,
+    and :math:`u = W_3 a` (the bias cancels), the expanded square is
 
     .. math::
-        D_i(j; g) = \underbrace{\lVert z_{i \to g} \rVert^2}_{a^\top G a +
-        2 b_3^\top W_3 a + \lVert b_3 \rVert^2} + \underbrace{\lVert z_{i \to
-        j} \rVert^2 - 2 z_{i \to j} \cdot b_3}_{\mathrm{offset}} +
-        \underbrace{(-2 W_3^\top z_{i \to j})}_{\mathrm{slope}} \cdot a_{ig}
+        D_i(j; g) = \underbrace{\lVert u_{ig} \rVert^2}_{a_{ig}^\top G a_{ig}}
+        + \underbrace{\lVert u_{ij} \rVert^2}_{\mathrm{offset}} +
+        \underbrace{(-2 W_3^\top u_{ij})}_{\mathrm{slope}} \cdot a_{ig}
 
     with :math:`G = W_3^\top W_3`. The first term is the same for all
     neighbours, so that their order needs two layers for the pair and a dot
@@ -38,10 +37,8 @@ class Map(NamedTuple):
     weight2: Any  # [H, H], a row for each input
     bias2: Any  # [H]
     weight3: Any  # [H, Z], a row for each input
-    bias3: Any  # [Z]
+    zeros: Any  # [Z], where a bias would be: that of the last layer cancels
     gram: Any  # [H, H], upper triangle; off-diagonal blocks of 8 doubled
-    linear: Any  # [H], of the quadratic form
-    constant: Any  # of the quadratic form
     slope: Any  # [E, H], or [0, H]
     offset: Any  # [E], or [0]
     scale: float  # the cost of a score of 1
@@ -57,11 +54,12 @@ class Bounds(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What a thread needs per node, 37 bytes; entries count by their stamp."""
+    """What a thread needs per node, 41 bytes; entries count by their stamp."""
 
     clock: Any  # [1] int32, the latest stamp
     stamp: Any  # [N] int32, of the search that found the node
     member: Any  # [N] int32, of the set that it is in
+    seen: Any  # [N] int32, of the walk that has seen it
     place: Any  # [N] int32, when it was found, or where it is on the route
     closed: Any  # [N] bool
     edge: Any  # [N] int64, by which it was found
@@ -102,10 +100,8 @@ def blank_map(width: int = 0) -> Map:
         weight2=matrix,
         bias2=row,
         weight3=matrix,
-        bias3=row,
+        zeros=row,
         gram=matrix,
-        linear=row,
-        constant=np.float32(0),
         slope=matrix,
         offset=row,
         scale=1.0,
@@ -119,6 +115,7 @@ def scratch_for(num_nodes: int) -> Scratch:
         clock=np.zeros(1, np.int32),
         stamp=np.zeros(num_nodes, np.int32),
         member=np.zeros(num_nodes, np.int32),
+        seen=np.zeros(num_nodes, np.int32),
         place=np.zeros(num_nodes, np.int32),
         closed=np.zeros(num_nodes, np.bool_),
         edge=np.zeros(num_nodes, np.int64),

@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -139,9 +140,10 @@ def in_parts(
 ) -> Plan:
     r"""The plan of a batch, part by part, on as many threads as torch uses.
 
-    Memory: 37 bytes a node and thread, kept for the next queries, and lists of
-    the nodes that the queries of a part expand, at most :math:`2^{23}` ids
-    each, or those of one query.
+    Memory: 41 bytes a node and thread, kept for the next queries; lists of the
+    nodes that the queries of a part expand, a few times :math:`2^{23}` ids or
+    those of one query; and 20 bytes for each open node of the search under way,
+    of which there are at most as many as edges were relaxed.
 
     Args:
         answer (Callable): Answers one part with an engine.
@@ -151,7 +153,10 @@ def in_parts(
         goals (torch.Tensor): :obj:`[B]`.
         *columns (torch.Tensor): :obj:`[B, *]`, cut along with the queries.
     """
-    batch = [x.cpu().numpy() for x in (starts, goals, *columns)]
+    # Kernels are compiled for arrays without gaps.
+    batch = [
+        np.ascontiguousarray(x.cpu().numpy()) for x in (starts, goals, *columns)
+    ]
     most = max(1, min(PART, MAX_LISTED // adjacency.num_nodes))
     size = starts.numel()
     if size <= most:
@@ -190,12 +195,12 @@ def _run(
 def compiled_map(scorer: Scorer) -> tuple[Map, Bounds] | None:
     """What the kernels read of a scorer, or None if they cannot.
 
-    A scorer that they can read has a method :obj:`arrays`.
+    A scorer that they can read has a method :obj:`for_kernels`.
     """
-    arrays = getattr(scorer, 'arrays', None)
-    if arrays is None or kernels() is None:
+    read = getattr(scorer, 'for_kernels', None)
+    if read is None or kernels() is None:
         return None
-    return arrays()
+    return read()
 
 
 def plan_of_found(parts: list[Found], device: torch.device) -> Plan:
@@ -245,22 +250,22 @@ def cache_folder() -> Path | None:
 
     :obj:`NUMBA_CACHE_DIR`, or the cache folder of the user.
     """
-    home = Path.home()
-    if given := os.environ.get('NUMBA_CACHE_DIR'):
-        folder = Path(given)
-    elif sys.platform == 'win32':
-        folder = Path(os.environ.get('LOCALAPPDATA') or home) / 'bcm_pyg'
-    elif sys.platform == 'darwin':
-        folder = home / 'Library' / 'Caches' / 'bcm_pyg'
-    else:
-        base = os.environ.get('XDG_CACHE_HOME') or home / '.cache'
-        folder = Path(base) / 'bcm_pyg'
-    probe = folder / f'.probe-{os.getpid()}-{threading.get_ident()}'
     try:
+        if given := os.environ.get('NUMBA_CACHE_DIR'):
+            folder = Path(given)
+        elif given := os.environ.get(
+            'LOCALAPPDATA' if sys.platform == 'win32' else 'XDG_CACHE_HOME'
+        ):
+            folder = Path(given) / 'bcm_pyg'
+        elif sys.platform == 'darwin':
+            folder = Path.home() / 'Library' / 'Caches' / 'bcm_pyg'
+        else:
+            folder = Path.home() / '.cache' / 'bcm_pyg'
+        probe = folder / f'.probe-{os.getpid()}-{threading.get_ident()}'
         folder.mkdir(parents=True, exist_ok=True)
         probe.touch()
         probe.unlink()
-    except OSError:
+    except (OSError, RuntimeError):  # there may be no home
         return None
     return folder
 
@@ -289,8 +294,9 @@ def _load() -> ModuleType | None:
             config.CACHE_DIR = before
         _compiled.compile_all()
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / 'done').touch()
+            with suppress(OSError):  # it is announced once more then
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / 'done').touch()
     except Exception as error:  # whatever numba, LLVM or a disk may raise
         warnings.warn(
             'the readouts cannot be compiled, so planning is slow '
@@ -315,6 +321,7 @@ def _key(version: str) -> str:
     function alone, not in those of the functions that it calls.
     """
     digest = hashlib.sha256(f'{version} {sys.version}'.encode())
-    for source in sorted(Path(__file__).parent.glob('_compiled/*.py')):
+    here = Path(__file__).parent
+    for source in (here / '_arrays.py', *sorted(here.glob('_compiled/*.py'))):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]

@@ -97,7 +97,7 @@ class BoundScorer:
         rest = self.bounds(adjacency.dst[edge], goals[source])
         return EdgeScores(edge, source, adjacency.cost[edge].double() + rest)
 
-    def arrays(self) -> tuple[Map, Bounds]:
+    def for_kernels(self) -> tuple[Map, Bounds]:
         """What the kernels read."""
         return blank_map(), self.bounds.arrays
 

@@ -44,7 +44,7 @@ class MapScorer:
     """
 
     def __init__(self, model: BCM, data: Data, adjacency: Adjacency) -> None:
-        self.transition = copy.deepcopy(model.transition)
+        self.transition = copy.deepcopy(model.transition).eval()
         self.terminal = model.terminal
         self.cost_scale = model.cost_scale.clone()
         self.adjacency = adjacency
@@ -55,9 +55,6 @@ class MapScorer:
                     f'the weights of the map are not finite ({name} of its '
                     'transition encoder)'
                 )
-        if type(self.transition) is not Transition:
-            # Kernels know the layers of Transition alone.
-            self.arrays = None  # type: ignore[assignment, method-assign]
 
     @torch.no_grad()
     def __call__(self, nodes: Tensor, goals: Tensor) -> EdgeScores:
@@ -101,8 +98,14 @@ class MapScorer:
         )
         return value * self.cost_scale
 
-    def arrays(self) -> tuple[Map, Bounds]:
-        """What the kernels read, on the CPU."""
+    def for_kernels(self) -> tuple[Map, Bounds] | None:
+        """What the kernels read, on the CPU.
+
+        They know the layers of :class:`~bcm_pyg.nn.Transition`: None for a
+        subclass of it.
+        """
+        if type(self.transition) is not Transition:
+            return None
         with _LOCK:
             return self._map, NO_BOUNDS
 
@@ -115,17 +118,15 @@ class MapScorer:
             self.transition.lin3,
         )
         slope, offset = self._slopes()
-        weight, bias = lin3.weight.double(), lin3.bias.double()
+        weight = lin3.weight.double()
         return Map(
             hidden=_array(self.hidden),
             bias1=_array(lin1.bias),
             weight2=_array(lin2.weight.T),
             bias2=_array(lin2.bias),
             weight3=_array(lin3.weight.T),
-            bias3=_array(lin3.bias),
+            zeros=np.zeros(lin3.out_features, np.float32),
             gram=_array(_by_blocks(weight.T @ weight).float()),
-            linear=_array((2 * weight.T @ bias).float()),
-            constant=np.float32(float(bias.square().sum().float())),
             slope=_array(slope),
             offset=_array(offset),
             scale=float(self.cost_scale),
@@ -140,15 +141,16 @@ class MapScorer:
         slope = self.hidden.new_empty(num_edges, width)
         offset = self.hidden.new_empty(num_edges)
         source = self.hidden - self.transition.lin1.bias
-        last = self.transition.lin3
+        last = self.transition.lin3.weight
         for first in range(0, num_edges, MAX_ROWS):
             part = slice(first, first + MAX_ROWS)
-            z = self.transition.rest(
+            feature = self.transition.features(
                 self.hidden.index_select(0, self.adjacency.dst[part])
                 - source.index_select(0, self.adjacency.src[part])
             )
-            slope[part] = z @ (-2 * last.weight)
-            offset[part] = (z * (z - 2 * last.bias)).sum(-1)
+            u = feature @ last.T
+            slope[part] = u @ (-2 * last)
+            offset[part] = u.square().sum(-1)
         return slope, offset
 
     def cache_bytes(self) -> int:
@@ -175,7 +177,7 @@ def _by_blocks(gram: Tensor) -> Tensor:
 
 
 def _array(values: Tensor) -> np.ndarray:
-    return np.ascontiguousarray(values.detach().cpu().numpy())
+    return np.ascontiguousarray(values.detach().float().cpu().numpy())
 
 
 @torch.no_grad()

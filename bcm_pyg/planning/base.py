@@ -41,8 +41,9 @@ class EdgeScores(NamedTuple):
 class Scorer(Protocol):
     """Scores the edges that leave nodes :obj:`[B]` for goals :obj:`[B]`.
 
-    Any callable will do. An attribute :obj:`cost_scale` says what a score of 1
-    costs; without, scores are in the graph's units.
+    Any callable will do (of a module, pass a method). An attribute
+    :obj:`cost_scale` says what a score of 1 costs; without, scores are in the
+    graph's units.
     """
 
     def __call__(self, nodes: Tensor, goals: Tensor) -> EdgeScores:
@@ -137,7 +138,13 @@ class BasePlanner(ABC):
         if self._full is None:
             plan = self._answer(start, goal)
         else:
-            plan = self._answer_full(self._full, start.cpu(), goal.cpu())
+            full, size = self._full, self.batch_size
+            parts = zip(start.split(size), goal.split(size), strict=True)
+            plans = [
+                self._answer_full(full, one.cpu(), two.cpu())
+                for one, two in parts
+            ]
+            plan = Plan.cat(plans)
         object.__setattr__(plan, 'graph', self.graph)
         return plan
 
@@ -160,8 +167,9 @@ class BasePlanner(ABC):
         """Routes on the full graph.
 
         All candidates are planned, and the best way inside a segment: so an
-        exact planner stays exact, and a bound stays a bound. Expansions are
-        those on the simplified graph.
+        exact planner stays exact, and a bound stays a bound, up to the costs of
+        segments, which are rounded to float32. Expansions are those on the
+        simplified graph.
         """
         cost, nodes = full.inside(starts, goals)
         best = Plan.from_routes(cost, nodes, torch.zeros_like(starts))
@@ -181,6 +189,8 @@ class BasePlanner(ABC):
             )
             cost = full.full.route_costs(nodes)
             found = Plan.from_routes(cost, nodes, torch.zeros_like(row))
+            walked = plan.walked_cost[chosen] + beside[chosen]
+            found = replace(found, walked_cost=walked.clamp(min=cost))
             best = best.cheaper(row, found)
         low = plan.lower_bound + beside
         bound = best.cost.scatter_reduce(0, query, low, 'amin')

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self, overload
@@ -157,17 +158,23 @@ class Plan:
     def __getitem__(
         self, query: int | slice | Tensor | Sequence[int]
     ) -> Route | Plan:
-        if isinstance(query, (int, np.integer)):
+        if not isinstance(query, slice) and np.ndim(query) == 0:
+            query = operator.index(query)  # type: ignore[arg-type]
             return Route(
-                nodes=self.path(int(query)),
+                nodes=self.path(query),
                 success=bool(self.success[query]),
                 cost=float(self.cost[query]),
                 hops=int(self.hops[query]),
                 expansions=int(self.expansions[query]),
                 lower_bound=float(self.lower_bound[query]),
             )
-        if not isinstance(query, (slice, Tensor)):
-            query = torch.as_tensor(query, device=self.success.device)
+        device = self.success.device
+        if isinstance(query, slice):
+            query = range(len(self))[query]
+        if not isinstance(query, Tensor):
+            query = torch.from_numpy(np.array(query, ndmin=1))
+            query = query if query.numel() > 0 else query.long()
+        query = query.to(device)
         some = {name: getattr(self, name)[query] for name in _tensors()}
         some['nodes'] = _trimmed(some['nodes'], some['hops'])
         return replace(self, **some)

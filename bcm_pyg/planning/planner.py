@@ -35,6 +35,8 @@ from .readouts import (
 
 #: Landmarks of a planner that proves its routes.
 LANDMARKS = 16
+#: Distances that are estimated at a time where each is a query.
+MAX_PAIRS = 2**14
 
 
 class Planner(BasePlanner):
@@ -42,9 +44,10 @@ class Planner(BasePlanner):
 
     The planner copies what it needs of the map when it is built: build a new
     one after further training. Maps are read by compiled code on as many
-    threads as torch uses, one query after the other on each, with 37 bytes a
-    node and thread; on another device than the CPU, walks are made there, all
-    queries in lock step, and searches by a copy of the map on the CPU. Routes
+    threads as torch uses, one query after the other on each, with 41 bytes a
+    node and thread; on another device than the CPU, greedy walks are made
+    there, all queries in lock step, and all else by a copy of the map on the
+    CPU. Routes
     do not depend on batches or threads.
 
     Routes are always routes of :obj:`data`, at its costs. A map that was
@@ -99,8 +102,8 @@ class Planner(BasePlanner):
         self.complete, self.epsilon, self.landmarks = _guarantees(
             self.readout, complete, epsilon, landmarks
         )
-        kernels()  # compiled at the first time
         if is_map(model):
+            kernels()  # compiled at the first time
             super().__init__(data, model.device)
             if model.record and model.graph not in (None, self._fingerprint):
                 warnings.warn(
@@ -113,7 +116,8 @@ class Planner(BasePlanner):
         elif isinstance(model, (type, torch.nn.Module)) or not callable(model):
             raise BCMError(
                 'model must be a BCM, or a scorer: a callable of nodes and '
-                f'goals (got {type(model).__name__})'
+                'goals, a function around it if it is a module (got '
+                f'{type(model).__name__})'
             )
         else:
             super().__init__(data)
@@ -189,10 +193,15 @@ class Planner(BasePlanner):
         start = as_ids(starts, self.num_nodes, 'starts')
         goal = as_ids(goals, self.num_nodes, 'goals')
         if self._full is not None or not isinstance(self.scorer, MapScorer):
-            rows = start.repeat_interleave(goal.numel())
-            return self.distance(rows, goal.repeat(start.numel())).view(
-                start.numel(), goal.numel()
-            )
+            size = max(1, MAX_PAIRS // max(1, goal.numel()))
+            parts = [
+                self.distance(
+                    part.repeat_interleave(goal.numel()),
+                    goal.repeat(part.numel()),
+                ).view(-1, goal.numel())
+                for part in start.split(size)
+            ]
+            return torch.cat(parts)
         device = self.adjacency.device
         start, goal = start.to(device), goal.to(device)
         out = self.scorer.hidden.new_empty(start.numel(), goal.numel())
@@ -207,7 +216,8 @@ class Planner(BasePlanner):
         starts, goals = starts.to(device), goals.to(device)
         if isinstance(self.scorer, MapScorer):
             return self.scorer.values(starts, goals)
-        edge, source, score = self.scorer(starts, goals)
+        with torch.no_grad():
+            edge, source, score = self.scorer(starts, goals)
         head = self.adjacency.dst[edge]
         dead = ~self.reachability.pairs(head, goals[source])
         score = score.masked_fill(dead, float('inf')) * cost_scale(self.scorer)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 import torch
 from scipy.sparse.csgraph import connected_components, dijkstra
@@ -13,12 +15,18 @@ from bcm_pyg.utils import Adjacency, scatter_amin
 MAX_SLOTS = 16
 
 
+#: Of graphs in use: training asks more than once.
+_DIAMETERS: WeakKeyDictionary[Adjacency, int] = WeakKeyDictionary()
+
+
 def hop_diameter(adjacency: Adjacency) -> int:
     """A lower bound of the largest number of hops from a node to another.
 
     Six searches in the largest weak component, in turn against and along the
     edges, each from the farthest node that the last one found.
     """
+    if adjacency in _DIAMETERS:
+        return _DIAMETERS[adjacency]
     graphs = [adjacency.to_scipy(reverse=True), adjacency.to_scipy()]
     label = connected_components(graphs[0], connection='weak')[1]
     part = np.bincount(label).argmax()
@@ -28,6 +36,7 @@ def hop_diameter(adjacency: Adjacency) -> int:
         hops[np.isinf(hops)] = -1
         node = int(hops.argmax())
         most = max(most, int(hops[node]))
+    _DIAMETERS[adjacency] = most
     return most
 
 

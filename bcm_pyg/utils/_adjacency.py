@@ -4,13 +4,12 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from scipy.sparse import csr_array
 from torch import Tensor
-from torch.utils.weak import TensorWeakRef, WeakTensorKeyDictionary
+from torch.utils.weak import WeakTensorKeyDictionary
 from torch_geometric.data import Data
 
 from ._reachability import Reachability
@@ -42,25 +41,21 @@ class Adjacency:
     def from_data(cls, data: Data) -> Adjacency:
         """From a canonical graph (see :func:`bcm_pyg.planning_graph`).
 
-        For the same tensors :obj:`edge_index` and :obj:`edge_cost` it is the
-        same object, until one of them is changed in place.
+        As long as a tensor :obj:`edge_index` is in use, it is the same object
+        for it, unless edges or costs have changed.
         """
         edges, cost = data.edge_index, data.edge_cost
-        if edges.is_inference() or cost.is_inference():  # have no version
-            return cls._from_data(data)
-        num_nodes = int(data.num_nodes)
-        versions = (num_nodes, edges._version, cost._version)
         with _LOCK:
-            shared = _SHARED.get(edges)
-            if (
-                shared is None
-                or shared.cost() is not cost
-                or shared.versions != versions
+            known: Adjacency | None = _SHARED.get(edges)
+            if known is None or not (
+                known.num_nodes == int(data.num_nodes)
+                and known.cost.device == cost.device
+                and torch.equal(known.cost, cost)
+                and torch.equal(known.src, edges[0])
+                and torch.equal(known.dst, edges[1])
             ):
-                adjacency = cls._from_data(data)
-                shared = _Shared(TensorWeakRef(cost), versions, adjacency)
-                _SHARED[edges] = shared
-            return shared.adjacency
+                known = _SHARED[edges] = cls._from_data(data)
+            return known
 
     @classmethod
     def _from_data(cls, data: Data) -> Adjacency:
@@ -162,13 +157,6 @@ class Adjacency:
         return csr_array((cost, (src, dst)), shape=size)
 
 
-class _Shared(NamedTuple):
-    """What is kept for an :obj:`edge_index` that is still in use."""
-
-    cost: TensorWeakRef
-    versions: tuple[int, int, int]
-    adjacency: Adjacency
-
-
+#: By their :obj:`edge_index`.
 _SHARED = WeakTensorKeyDictionary()
 _LOCK = threading.Lock()

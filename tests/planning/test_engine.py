@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -68,7 +69,7 @@ def compiled(scorer: MapScorer | BoundScorer) -> CompiledEngine:
         else scorer.bounds.adjacency
     )
     arrays = _arrays_of(adjacency)
-    return CompiledEngine(arrays, *scorer.arrays(), arrays.take())
+    return CompiledEngine(arrays, *scorer.for_kernels(), arrays.take())
 
 
 def per_query(options: dict, num: int) -> dict:
@@ -104,7 +105,7 @@ def test_compiled_is_plain(readout: Readout, graph: Data, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:  # and without slopes
         patch.setattr(_map_scorer, 'MAX_SLOPE_BYTES', 0)
         bare = Planner(one, data, readout)
-        assert bare.scorer.arrays()[0].slope.shape[0] == 0
+        assert bare.scorer.for_kernels()[0].slope.shape[0] == 0
         assert_same_plan(bare(*queries), slow(*queries))
 
 
@@ -261,6 +262,62 @@ def test_threads_and_parts_do_not_matter(
     assert_same_plan(alone, plans[0][7:8])
 
 
+def test_readouts_leave_nothing_to_each_other() -> None:
+    """All planners of a graph share scratch memory."""
+    data = weighted_grid('ushape', side=30, costs='wide', seed=3)
+    torch.manual_seed(0)
+    model = BCM.from_data(data, hidden_channels=16)
+    starts, goals = sample_queries(data, 60, seed=0)
+    alone = [
+        Planner(model, data.clone(), readout, complete=False)(starts, goals)
+        for readout in ALL_READOUTS
+    ]
+    planners = [
+        Planner(model, data, readout, complete=False)
+        for readout in ALL_READOUTS
+    ]
+    for _ in range(2):
+        for planner, wanted in zip(planners, alone, strict=True):
+            assert_same_plan(planner(starts, goals), wanted)
+
+
+def test_a_last_bias_changes_nothing(grid: Data) -> None:
+    """It cancels in every score, and must not cost digits."""
+    model = tiny_map(grid)
+    starts, goals = sample_queries(grid, 60, seed=1)
+    planner = Planner(model, grid, VisitedGreedy())
+    before = planner(starts, goals)
+    torch.nn.init.constant_(model.transition.lin3.bias, 1e4)
+    after = Planner(model, grid, VisitedGreedy())(starts, goals)
+    assert_same_plan(after, before)
+
+
+@pytest.mark.parametrize('dtype', [torch.float16, torch.bfloat16])
+def test_maps_in_half_precision(grid: Data, dtype: torch.dtype) -> None:
+    model = BCM.from_data(grid).to(dtype)
+    starts, goals = sample_queries(grid, 10, seed=0)
+    plan = Planner(model, grid)(starts, goals)
+    assert plan.success.all()
+
+
+def test_ids_with_gaps_compile_nothing(grid: Data) -> None:
+    planner = Planner(BCM.from_data(grid), grid)
+    pairs = torch.stack(sample_queries(grid, 10, seed=0), dim=1)
+    before = len(kernels().expand.signatures)
+    assert_same_plan(planner(*pairs.unbind(1)), planner(*pairs.T.contiguous()))
+    assert len(kernels().expand.signatures) == before
+
+
+def test_a_scorer_may_be_called_what_it_likes(grid: Data) -> None:
+    class Mine:
+        arrays = [1, 2]
+
+        def __call__(self, nodes, goals):
+            return Planner(BCM.from_data(grid), grid).scorer(nodes, goals)
+
+    assert Planner(Mine(), grid, 'best_first')(0, 9).success.all()
+
+
 def test_scratch_memory_is_kept_and_bounded(grid: Data) -> None:
     planner = Planner(BCM.from_data(grid), grid)
     arrays = _arrays_of(planner.adjacency)
@@ -268,7 +325,7 @@ def test_scratch_memory_is_kept_and_bounded(grid: Data) -> None:
     assert 1 <= len(arrays.free) <= torch.get_num_threads()
     scratch = arrays.free[0]
     per_node = sum(x.nbytes for x in scratch[1:]) / grid.num_nodes
-    assert per_node == 37  # as the documents say
+    assert per_node == 41  # as the documents say
     # Stamps start anew before they run out.
     wanted = planner(0, 99)
     scratch.clock[0] = 2**30
@@ -330,6 +387,15 @@ def test_where_compiled_code_is_kept(
     assert _engine.cache_folder() is None
     monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path / 'new' / 'one'))
     assert _engine.cache_folder() == tmp_path / 'new' / 'one'
+
+    def homeless() -> Path:
+        raise RuntimeError('no home')
+
+    monkeypatch.setattr(Path, 'home', homeless)
+    assert _engine.cache_folder() == tmp_path / 'new' / 'one'
+    monkeypatch.delenv('NUMBA_CACHE_DIR')
+    monkeypatch.delenv('XDG_CACHE_HOME')
+    assert _engine.cache_folder() is None
 
 
 def test_nothing_is_compiled_before_a_planner_is_built() -> None:

@@ -96,6 +96,9 @@ def test_one_route() -> None:
         np.array([1, 2]),
         torch.tensor([1, 2]),
         torch.tensor([False, True, True]),
+        np.array([False, True, True]),
+        [False, True, True],
+        range(1, 3),
     ],
 )
 def test_some_routes(some: object) -> None:
@@ -104,6 +107,15 @@ def test_some_routes(some: object) -> None:
     assert plan.paths() == [[], [2]]
     assert plan.nodes.tolist() == [[-1], [2]]  # as wide as needed
     assert plan.walked_cost.tolist() == plan.cost.tolist()
+
+
+def test_odd_positions() -> None:
+    plan = make_plan([3, 1, 0], [], [2])
+    assert plan[::-1].paths() == [[2], [], [3, 1, 0]]
+    assert plan[torch.tensor(2)] == plan[np.array(2)] == plan[2]
+    assert len(plan[[]]) == len(plan[()]) == 0
+    with pytest.raises(TypeError):
+        plan[1.5]  # type: ignore[call-overload]
 
 
 def test_no_routes() -> None:

@@ -82,6 +82,17 @@ def test_epsilon_holds_on_the_full_graph() -> None:
     assert bool((plan.cost <= 1.0501 * plan.lower_bound).all())
 
 
+def test_what_was_walked_is_told() -> None:
+    data = weighted_grid('ushape', side=10)
+    graph = simplify_graph(data)
+    seed_everything(0)
+    model = BCM.from_data(graph.data)
+    plan = Planner(model, graph, 'backtracking')(*all_pairs(100))
+    found = plan.success
+    assert (plan.walked_cost >= plan.cost)[found].all()
+    assert (plan.walked_cost > plan.cost)[found].any()
+
+
 def test_no_queries() -> None:
     planner = Dijkstra(simplify_graph(weighted_grid('open', side=8)))
     assert len(planner([], [])) == 0

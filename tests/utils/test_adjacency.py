@@ -139,6 +139,8 @@ def test_shared_until_something_changes() -> None:
     assert float(two.cost[0]) == float(before[0]) + 1
     assert torch.equal(one.cost, before)  # what is in use does not change
     data.edge_cost = data.edge_cost.clone()
+    assert Adjacency.from_data(data) is two
+    data.edge_index = data.edge_index.clone()
     assert Adjacency.from_data(data) is not two
     other = copy.copy(data)
     other.num_nodes = 17
@@ -164,11 +166,21 @@ def test_planners_see_a_cost_that_was_changed_in_place() -> None:
     assert float(Dijkstra(data)(0, 1).cost) == pytest.approx(cost + 100)
 
 
-def test_inference_tensors_are_not_shared() -> None:
-    with torch.inference_mode():
+@pytest.mark.parametrize('how', ['numpy', 'data', 'inference'])
+def test_changes_that_no_version_tells_of(how: str) -> None:
+    with torch.inference_mode(how == 'inference'):
         data = weighted_grid('open', side=4, seed=1)
+        data = data.clone()
+        before = Dijkstra(data)(0, 15).cost
         one = Adjacency.from_data(data)
+        if how == 'numpy':
+            data.edge_cost.numpy()[:] *= 2
+        elif how == 'data':
+            data.edge_cost.data.mul_(2)
+        else:
+            data.edge_cost.mul_(2)
         assert Adjacency.from_data(data) is not one
+        assert float(Dijkstra(data)(0, 15).cost) == 2 * float(before)
 
 
 def test_edge_ids_and_routes(diamond: Data) -> None:

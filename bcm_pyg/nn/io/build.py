@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -24,8 +24,19 @@ SPARE_CALLS = 10**4
 TENSOR_CALLS = 12
 
 
-def build(config: Mapping[str, Any], device: str = 'cpu') -> BCM:
-    """The map that a config describes, with weights of its own."""
+Map = TypeVar('Map', bound=BCM)
+
+
+def build(
+    config: Mapping[str, Any], cls: type[Map], device: str = 'cpu'
+) -> Map:
+    """The map that a config describes, with weights of its own.
+
+    Args:
+        config (Mapping[str, Any]): What to build.
+        cls (type): :class:`BCM`, or a subclass with the same arguments.
+        device (str, optional): Where to put it. (default: :obj:`"cpu"`)
+    """
     kind = encoder_class(config['encoder']['name'])
     try:
         # Fresh parameters are drawn and then replaced; the caller's random
@@ -33,7 +44,7 @@ def build(config: Mapping[str, Any], device: str = 'cpu') -> BCM:
         with torch.random.fork_rng(devices=[]), torch.device(device):
             encoder = kind.from_config(config['encoder']['config'])
             transition = Transition(**config['transition'])
-            return BCM(encoder, transition, config['terminal'], 1.0)
+            return cls(encoder, transition, config['terminal'], 1.0)
     except BCMError:
         raise
     except Exception as error:
@@ -59,11 +70,11 @@ def skeleton(config: Mapping[str, Any], num_tensors: int) -> BCM:
     )
     try:
         with _AtMost(most_calls) if is_ours else nullcontext():
-            return build(config, 'meta')
+            return build(config, BCM, 'meta')
     except BCMError as error:
         if is_ours or not isinstance(error.__cause__, RuntimeError):
             raise
-    return build(config)
+    return build(config, BCM)
 
 
 def _encoder_names(part: Any) -> Iterator[str]:

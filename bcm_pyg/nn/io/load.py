@@ -10,9 +10,9 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, planning_graph
 from bcm_pyg.utils import as_path
 
-from ..bcm import BCM
 from ..quantize import check_stored, expand
 from .build import (
+    Map,
     build,
     check_state,
     parameter_names,
@@ -28,9 +28,13 @@ ATTEMPTS = 5
 
 
 def load_map(
-    path: str | PathLike[str], data: Data, *, force: bool = False
-) -> BCM:
-    """Reads a map for a graph.
+    cls: type[Map],
+    path: str | PathLike[str],
+    data: Data,
+    *,
+    force: bool = False,
+) -> Map:
+    """Reads a map of a class for a graph.
 
     What the config, the header of the weights and the size of their file say
     must agree before anything of that size is built or read. Then memory is
@@ -52,7 +56,7 @@ def load_map(
                 'same, or to train it on with other costs'
             )
         try:
-            return _load(config, folder).to(data.pos.device)
+            return _load(cls, config, folder).to(data.pos.device)
         except FileNotFoundError as error:
             if attempt == ATTEMPTS:
                 raise damaged(folder, error) from None
@@ -69,7 +73,7 @@ def load_map(
     raise AssertionError
 
 
-def _load(config: dict[str, Any], folder: Path) -> BCM:
+def _load(cls: type[Map], config: dict[str, Any], folder: Path) -> Map:
     entry = config['weights']
     name, dtype = entry['file'], entry['dtype']
     with reading(folder / name) as (file, size):
@@ -88,7 +92,7 @@ def _load(config: dict[str, Any], folder: Path) -> BCM:
             stored = read_tensors(file, header, entry['sha256'])
     state = expand(stored, wanted, parameters, dtype)
     check_state(like, state)
-    model = build(config)
+    model = build(config, cls)
     model.load_state_dict(state)
     model.graph = config['graph']
     model.record = config['record']

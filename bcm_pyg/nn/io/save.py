@@ -36,7 +36,8 @@ def save_map(
     check_choice('dtype', dtype, DTYPES)
     folder = as_path('path', path)
     name = encoder_name(model.encoder)
-    if not isinstance(model.transition, Transition):
+    # A subclass would come back as what it was made from.
+    if type(model.transition) is not Transition:
         raise BCMError(
             'only maps with the built-in Transition can be saved (got '
             f'{type(model.transition).__name__})'

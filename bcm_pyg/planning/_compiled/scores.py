@@ -158,14 +158,14 @@ def ranks(graph: Any, net: Any, node: int, goal: int, room: Any) -> None:
     has_slopes = net.slope.shape[0] > 0
     _feature(net, node, goal, room)
     if not has_slopes:
-        _affine(net.weight3, net.bias3, room.feature, room.to_goal)
+        _affine(net.weight3, net.zeros, room.feature, room.to_goal)
     first = graph.rowptr[node]
     for edge in range(first, graph.rowptr[node + 1]):
         if has_slopes:
             score = net.offset[edge] + _dot(net.slope[edge], room.feature)
         else:
             _feature(net, node, graph.head[edge], room)
-            _affine(net.weight3, net.bias3, room.feature, room.to_head)
+            _affine(net.weight3, net.zeros, room.feature, room.to_head)
             score = _squared_distance(room.to_head, room.to_goal)
         if net.calibrated and graph.head[edge] == goal:
             # Without the terminal convention this score is 0.
@@ -179,8 +179,7 @@ def scores(graph: Any, net: Any, node: int, goal: int, room: Any) -> None:
     ranks(graph, net, node, goal, room)
     base = ZERO
     if net.slope.shape[0] > 0:
-        base = net.constant + _dot(net.linear, room.feature)
-        base += _quadratic(net.gram, room.feature)
+        base = _quadratic(net.gram, room.feature)
     first = graph.rowptr[node]
     for edge in range(first, graph.rowptr[node + 1]):
         score = room.score[edge - first] + base
@@ -226,7 +225,7 @@ class _Room(NamedTuple):
 
 @compiled
 def make_room(graph: Any, net: Any) -> Any:
-    hidden, out = net.bias1.size, net.bias3.size
+    hidden, out = net.bias1.size, net.zeros.size
     return _Room(
         np.empty(hidden, np.float32),
         np.empty(hidden, np.float32),
@@ -248,7 +247,7 @@ def first_stamp(scratch: Any) -> int:
     if scratch.clock[0] >= 2**30:
         scratch.stamp[:] = 0
         scratch.member[:] = 0
-        scratch.place[:] = 0
+        scratch.seen[:] = 0
         scratch.clock[0] = 0
     return next_stamp(scratch)
 

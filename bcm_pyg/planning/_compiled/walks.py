@@ -80,8 +80,6 @@ def walk(
             if is_new:
                 scratch.stamp[node] = stamp
                 watched, lap, stale = node, 1, 0
-            elif node == goal:
-                break
             else:
                 stale += 1
                 if not prefer_unvisited or node == watched:
@@ -216,8 +214,8 @@ def lookahead(
             if node == goal:
                 total[query] = cost
                 break
-            expansions[query] += scratch.place[node] != walked
-            scratch.place[node] = walked
+            expansions[query] += scratch.seen[node] != walked
+            scratch.seen[node] = walked
             look = next_stamp(scratch)
             scratch.stamp[node], scratch.cost[node] = look, 0.0
             rim[0], num_rim = node, 1
@@ -261,8 +259,8 @@ def lookahead(
                             chosen = scratch.edge[head]
                         scratch.stamp[head] = 0  # more hops may cost less
                         continue
-                    if scratch.place[head] != walked:
-                        scratch.place[head] = walked
+                    if scratch.seen[head] != walked:
+                        scratch.seen[head] = walked
                         scratch.closed[head] = False
                         expansions[query] += 1
                     rim = with_room(rim, num_rim + 1)

@@ -29,9 +29,9 @@ class Backtracking:
 
     *Guarantees* a route wherever there is one. Real-time A* arrives where every
     node can reach the goal and costs are positive. For all else, a walk of more
-    than :math:`4 N` moves, or one that stands where no edge leaves, goes on
-    depth first: it tries every node once more, the best-scored first, and
-    retreats along its own trail. So it ends after :math:`6 N` moves.
+    than :math:`4 N` moves, or one that sees no way on, goes on depth first: it
+    tries every node once more, the best-scored first, and retreats along its
+    own trail. So it ends after :math:`6 N` moves.
 
     The route is the walk with its loops cut out; what was walked is
     :obj:`Plan.walked_cost`, a retreat counted as the edge that it goes back.

@@ -73,10 +73,9 @@ class Beam:
     runs out of new nodes fails, and the planner falls back on
     :class:`~bcm_pyg.planning.BestFirst`.
 
-    *Costs* :math:`k` passes per hop, all in one batch.
+    *Costs* :math:`k` passes per hop.
 
-    *Use it* where steps are dear and width is cheap, such as single queries on
-    a GPU, or to bound the work per hop.
+    *Use it* to bound the work per hop.
 
     Args:
         width (int, optional): Nodes of a step, :math:`k`. (default: :obj:`4`)

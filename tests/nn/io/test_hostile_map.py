@@ -64,9 +64,9 @@ def test_no_map_is_allocated_before_its_shapes_are_known(
     devices = []
     build = build_module.build
 
-    def watch(config: Any, device: str = 'cpu') -> BCM:
+    def watch(config: Any, cls: type[BCM], device: str = 'cpu') -> BCM:
         devices.append(device)
-        return build(config, device)
+        return build(config, cls, device)
 
     monkeypatch.setattr(build_module, 'build', watch)
     in_config('transition', 'hidden_channels', value=9)(saved)
