@@ -45,9 +45,9 @@ READOUTS = {
     'Beam(16)': Beam(16),
     'BestFirst()': BestFirst(),
     'BestFirst(1.2)': BestFirst(1.2),
-    'Corridor(0)': Corridor(0),
+    'Corridor(0, BestFirst())': Corridor(0, BestFirst()),
     'Corridor()': Corridor(),
-    'Corridor(2)': Corridor(2),
+    'Corridor(1, BestFirst())': Corridor(1, BestFirst()),
     'Corridor(guide=VisitedGreedy())': Corridor(guide=VisitedGreedy()),
 }
 

@@ -27,6 +27,12 @@ def is_homogeneous(data: object) -> None:
     if not isinstance(data, Data):
         raise BCMError(
             f'expected a torch_geometric.data.Data (got {type(data).__name__})'
+            + (
+                ': of a simplified graph pass .data for the map, and .full for '
+                'queries, routes and evaluate'
+                if hasattr(data, 'full')
+                else ''
+            )
         )
     if data.get('edge_index') is None:
         if data.get('adj_t') is not None:

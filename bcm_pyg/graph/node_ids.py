@@ -16,6 +16,7 @@ from bcm_pyg.typing import Ids
 from bcm_pyg.utils import as_ids
 
 from ._routes import Routes, check_routes
+from ._validate import is_homogeneous
 
 
 def find_nodes(data: Data, ids: Iterable[Hashable]) -> Tensor:
@@ -119,6 +120,8 @@ def _is_int64(label: object) -> bool:
 
 
 def _names(data: Data) -> Sequence[Any]:
+    if not isinstance(data, Data):
+        is_homogeneous(data)  # says what to pass instead
     names = data.get('node_id')
     if names is None:
         return range(int(data.num_nodes))

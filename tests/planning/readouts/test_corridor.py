@@ -153,9 +153,9 @@ def test_corridors_are_drawn_a_few_at_a_time(
 
 def test_corridor() -> None:
     assert str(Corridor()) == (
-        'Corridor(radius=2, guide=BestFirst(weight=1.0), bidirectional=True)'
+        'Corridor(radius=4, guide=BestFirst(weight=1.03), bidirectional=True)'
     )
-    assert Corridor(3) == Corridor(radius=3, guide=BestFirst())
+    assert Corridor(3) == Corridor(radius=3, guide=BestFirst(1.03))
     for radius in (-1, 1.5, None, True):
         with pytest.raises(BCMError, match='radius'):
             Corridor(radius)
