@@ -48,8 +48,7 @@ class Corridor:
         guide (Readout, optional): What draws the corridor. Of
             :class:`~bcm_pyg.planning.BestFirst` all expanded nodes are taken,
             of others their routes, and where they find none it is asked.
-            (default: :obj:`BestFirst(1.03)`, which expands a sixth to a fifth
-            less than 1.0)
+            (default: :obj:`BestFirst(1.03)`)
         bidirectional (bool, optional): Whether to go back, too. (default:
             :obj:`True`)
     """
