@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import (
     FullRoutes,
     SimplifiedGraph,
@@ -54,6 +55,42 @@ class Scorer(Protocol):
 def cost_scale(scorer: Scorer) -> float:
     """The cost that a score of 1 stands for."""
     return float(getattr(scorer, 'cost_scale', 1.0))
+
+
+class CheckedScorer:
+    """A scorer whose answers are looked at before they are used.
+
+    Args:
+        scorer (Scorer): The scorer.
+        adjacency (Adjacency): The graph whose edges it must score.
+    """
+
+    def __init__(self, scorer: Scorer, adjacency: Adjacency) -> None:
+        self.scorer = scorer
+        self.adjacency = adjacency
+        self.cost_scale = cost_scale(scorer)
+
+    def __call__(self, nodes: Tensor, goals: Tensor) -> EdgeScores:
+        """All edges of each node, scored for its goal."""
+        out = self.scorer(nodes, goals)
+        parts = out if isinstance(out, tuple) else ()
+        if len(parts) != 3 or not all(isinstance(x, Tensor) for x in parts):
+            raise BCMError(
+                'a scorer must return EdgeScores(edge, source, score), three '
+                f'tensors (got {type(out).__name__})'
+            )
+        edge, source = self.adjacency.out_edges(nodes)
+        if not (torch.equal(parts[0], edge) and torch.equal(parts[1], source)):
+            raise BCMError(
+                'a scorer must score all edges that leave the nodes, in the '
+                'order of adjacency.out_edges(nodes): is it one of this graph?'
+            )
+        if parts[2].shape != edge.shape:
+            raise BCMError(
+                f'a scorer must give {edge.numel()} edges a score each (got '
+                f'shape {tuple(parts[2].shape)})'
+            )
+        return EdgeScores(*parts)
 
 
 class Readout(Protocol):

@@ -23,7 +23,7 @@ from bcm_pyg.utils import (
 from ._engine import kernels
 from ._landmarks import LandmarkBounds, certified, with_bounds
 from ._map_scorer import MapScorer, is_map
-from .base import BasePlanner, Readout, Scorer, cost_scale
+from .base import BasePlanner, CheckedScorer, Readout, Scorer, cost_scale
 from .plan import Plan
 from .readouts import (
     BestFirst,
@@ -121,7 +121,7 @@ class Planner(BasePlanner):
             )
         else:
             super().__init__(data)
-            self.scorer = model
+            self.scorer = CheckedScorer(model, self.adjacency)
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
         plan = self.readout(self.scorer, self.adjacency, starts, goals)

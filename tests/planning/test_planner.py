@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -355,3 +357,42 @@ def test_a_trained_map_of_other_costs_is_warned_of(
     fit(model, other, FitConfig(steps=1, validations=0))
     Planner(model, other)
     assert len(recwarn) == 0
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        (lambda edge, source, score: score, 'three tensors .got Tensor'),
+        (lambda edge, source, score: (edge, score), 'three tensors .got tuple'),
+        (lambda *parts: tuple(x.numpy() for x in parts), 'three tensors'),
+        (lambda e, source, score: (e + 1, source, score), 'one of this graph'),
+        (lambda edge, s, score: (edge, s + 1, score), 'one of this graph'),
+        (lambda e, s, score: (e[:-1], s[:-1], score[:-1]), 'all edges'),
+        (lambda e, s, score: (e, s, score[:, None]), 'a score each .got shape'),
+    ],
+)
+@pytest.mark.parametrize('readout', ['visited_greedy', 'best_first'])
+def test_what_a_scorer_gives_is_checked(
+    grid: Data, readout: str, change: Any, message: str
+) -> None:
+    good = Planner(BCM.from_data(grid), grid).scorer
+    planner = Planner(lambda n, g: change(*good(n, g)), grid, readout)
+    with pytest.raises(BCMError, match=message):
+        planner(0, 99)
+
+
+def test_a_scorer_may_have_a_unit(grid: Data) -> None:
+    good = Planner(BCM.from_data(grid), grid).scorer
+
+    class Doubled:
+        cost_scale = good.cost_scale / 2
+
+        def __call__(self, nodes: torch.Tensor, goals: torch.Tensor) -> Any:
+            edge, source, score = good(nodes, goals)
+            return edge, source, 2 * score
+
+    starts, goals = sample_queries(grid, 20, seed=0)
+    wanted = Planner(BCM.from_data(grid), grid).distance(0, 99)
+    assert Planner(Doubled(), grid).distance(0, 99).shape == wanted.shape
+    plain = Planner(lambda n, g: good(n, g), grid, 'greedy')(starts, goals)
+    assert_same_plan(Planner(Doubled(), grid, 'greedy')(starts, goals), plain)
