@@ -3,6 +3,7 @@
 ``--speed``    time per query over one scipy Dijkstra, by size and batch
 ``--quality``  Gap against nodes expanded and time, of every readout
 ``--memory``   peak memory of 10,000 queries at a million nodes
+``--compile``  seconds until the first planner of a process is built
 
 All of one size is timed in one process, so that ratios mean something. Speed
 does not depend on what the weights are: where no trained map is at hand, one
@@ -12,7 +13,11 @@ Run it alone on the machine.
 
 from __future__ import annotations
 
+import os
 import resource
+import subprocess
+import sys
+import tempfile
 from typing import Any
 
 from common import parser, results_for
@@ -122,9 +127,45 @@ def run_memory(args: Any) -> None:
     )
 
 
+def run_compile(args: Any) -> None:
+    """The first planner of a process, without and with compiled code kept."""
+    results = results_for('planning_compile', args.quick)
+    if results.find(what='first planner'):
+        return
+    code = (
+        'import time; from bcm_pyg import BCM, Planner; '
+        'from bcm_pyg.datasets import weighted_grid; '
+        "data = weighted_grid('open', side=4); model = BCM.from_data(data); "
+        'began = time.perf_counter(); Planner(model, data); '
+        'print(time.perf_counter() - began)'
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        env = {**os.environ, 'NUMBA_CACHE_DIR': folder}
+        fresh, kept = (
+            float(
+                subprocess.run(
+                    [sys.executable, '-c', code],
+                    env=env,
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                ).stdout
+            )
+            for _ in range(2)
+        )
+    results.add(
+        {
+            'what': 'first planner',
+            'fresh_seconds': fresh,
+            'kept_seconds': kept,
+            'load': os.getloadavg()[0],
+        }
+    )
+
+
 def main() -> None:
     flags = parser(__doc__)
-    for part in ('speed', 'quality', 'memory'):
+    for part in ('speed', 'quality', 'memory', 'compile'):
         flags.add_argument(f'--{part}', action='store_true')
     flags.add_argument('--sides', type=int, nargs='+', help='of the grids')
     args = flags.parse_args()
@@ -132,10 +173,11 @@ def main() -> None:
         'speed': run_speed,
         'quality': run_quality,
         'memory': run_memory,
+        'compile': run_compile,
     }
     chosen = [run for part, run in parts.items() if getattr(args, part)]
     if not chosen:
-        flags.error('choose --speed, --quality or --memory')
+        flags.error('choose --speed, --quality, --memory or --compile')
     for run in chosen:
         run(args)
 

@@ -78,6 +78,20 @@ def road_speed() -> str:
     return markdown(head, cells) if cells else NOT_RUN
 
 
+def planning_compile() -> str:
+    """Seconds until the first planner of a process is built."""
+    cells = [
+        [
+            f'{row["fresh_seconds"]:.1f}',
+            f'{row["kept_seconds"]:.1f}',
+            f'{row["load"]:.1f}',
+        ]
+        for row in Results('planning_compile').rows
+    ]
+    head = ['nothing compiled yet, s', 'compiled before, s', 'load beside']
+    return markdown(head, cells) if cells else NOT_RUN
+
+
 def planning_maps() -> str:
     """The maps that readouts are timed with."""
     cells = [
@@ -142,6 +156,7 @@ PLANNING_TABLES = {
     'planning_quality': planning_quality,
     'planning_speed': planning_speed,
     'planning_memory': planning_memory,
+    'planning_compile': planning_compile,
     'planning_maps': planning_maps,
     'road_speed': road_speed,
 }
