@@ -14,7 +14,7 @@ from bcm_pyg.utils import replace_file
 
 from ._places import known_lonlat, source_positions
 from ._routes import Routes
-from .node_ids import source_routes
+from .labels import source_routes
 
 
 def to_geojson(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from bcm_pyg.nn.encoders.landmark_distances import find_landmarks
+from bcm_pyg.nn.encoders.parts.landmark_distances import find_landmarks
 from bcm_pyg.utils import Adjacency, check_int
 
 from ._arrays import Bounds, Found, Map, blank_map

@@ -11,11 +11,11 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
-from .axes import finite_bounds
 from .base import NodeEncoder
-from .coincident import occupation_order
-from .cost_gnn import CostGNN
-from .local_features import (
+from .parts.axes import finite_bounds
+from .parts.coincident import occupation_order
+from .parts.cost_gnn import CostGNN
+from .parts.local_features import (
     edge_features,
     local_features,
     num_edge_features,
@@ -35,7 +35,7 @@ class GNNEncoder(NodeEncoder):
 
     where :math:`\mathbf{f}_n` are coordinates, waves of them and the local
     structure of a node (degrees, costs and bearings of its edges, see
-    :func:`~bcm_pyg.nn.encoders.local_features.local_features`), and
+    :func:`~bcm_pyg.nn.encoders.parts.local_features.local_features`), and
     :math:`\mathbf{e}` are log costs, affinities and bearings of the edges.
     Parameters do not grow with the graph. Nodes at one place are told apart by
     their edges and by a feature that numbers them.
@@ -54,7 +54,7 @@ class GNNEncoder(NodeEncoder):
         frequencies (int, optional): Octaves of waves per axis. (default:
             :obj:`6`)
         gnn (str or torch.nn.Module, optional): :obj:`"CostGNN"`, whose messages
-            are made of costs (:class:`~bcm_pyg.nn.encoders.cost_gnn.CostGNN`);
+            are made of costs (:class:`~bcm_pyg.nn.encoders.parts.cost_gnn.CostGNN`);
             the name of a PyG model of the
             :class:`~torch_geometric.nn.models.basic_gnn.BasicGNN` family
             (:obj:`"GCN"`, :obj:`"GraphSAGE"`, :obj:`"GAT"`, ...); or a module

@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from .axes import finite_bounds
 from .base import NodeEncoder
-from .coincident import COINCIDENT_CHANNELS, CoincidentRows, seen_places
-from .feature_grid import FeatureGrid, grid_sizes
+from .parts.axes import finite_bounds
+from .parts.coincident import COINCIDENT_CHANNELS, CoincidentRows, seen_places
+from .parts.feature_grid import FeatureGrid, grid_sizes
+from .parts.warp import AxisWarp
 from .rows import node_ids
-from .warp import AxisWarp
 
 #: Corners of each grid along an axis, unless said otherwise.
 RESOLUTIONS = (8, 16, 32, 64)
@@ -27,13 +27,13 @@ class GridEncoder(NodeEncoder):
 
     where :math:`\mathbf{u}_n` is the place of a node and :math:`G_l` the
     learned features around it
-    (:class:`~bcm_pyg.nn.encoders.feature_grid.FeatureGrid`). Unlike axis tables
+    (:class:`~bcm_pyg.nn.encoders.parts.feature_grid.FeatureGrid`). Unlike axis tables
     a grid can give every region features of its own, at the price of a row for
     every corner.
 
     Axes are stretched where nodes are dense
-    (:class:`~bcm_pyg.nn.encoders.warp.AxisWarp`), and nodes at one place told
-    apart (:class:`~bcm_pyg.nn.encoders.coincident.CoincidentRows`).
+    (:class:`~bcm_pyg.nn.encoders.parts.warp.AxisWarp`), and nodes at one place told
+    apart (:class:`~bcm_pyg.nn.encoders.parts.coincident.CoincidentRows`).
 
     Args:
         num_axes (int): Number of axes, at most 8.

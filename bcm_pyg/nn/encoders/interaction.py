@@ -11,11 +11,12 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import check_choice, check_int
 
-from .axes import Axes
 from .axis_table import INITS, draw_table, look_up
 from .base import NodeEncoder
-from .coincident import COINCIDENT_CHANNELS, CoincidentRows, seen_places
-from .feature_grid import FeatureGrid, grid_sizes
+from .parts.axes import Axes
+from .parts.coincident import COINCIDENT_CHANNELS, CoincidentRows, seen_places
+from .parts.feature_grid import FeatureGrid, grid_sizes
+from .parts.warp import AxisWarp
 from .resolution import (
     COARSENING,
     GRID_CHANNELS,
@@ -27,7 +28,6 @@ from .resolution import (
     default_levels,
 )
 from .rows import node_ids
-from .warp import AxisWarp
 
 
 class InteractionEncoder(NodeEncoder):
@@ -47,12 +47,12 @@ class InteractionEncoder(NodeEncoder):
     own, side by side: coarse products carry the shape of the land, fine ones
     its streets. A product binds axes by a few numbers; small grids may add what
     is particular to a region
-    (:class:`~bcm_pyg.nn.encoders.feature_grid.FeatureGrid`). Knots stretch the
-    axes where nodes are dense (:class:`~bcm_pyg.nn.encoders.warp.AxisWarp`).
+    (:class:`~bcm_pyg.nn.encoders.parts.feature_grid.FeatureGrid`). Knots stretch the
+    axes where nodes are dense (:class:`~bcm_pyg.nn.encoders.parts.warp.AxisWarp`).
 
     Nodes at one place would be one and the same to coordinates. All but the
     first of them get a short learned row of their own
-    (:class:`~bcm_pyg.nn.encoders.coincident.CoincidentRows`), the only
+    (:class:`~bcm_pyg.nn.encoders.parts.coincident.CoincidentRows`), the only
     parameters that are per node; graphs without such nodes have none.
 
     Args:

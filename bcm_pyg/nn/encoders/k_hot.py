@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from .axes import Axes
 from .base import NodeEncoder
-from .coincident import CoincidentCodes, seen_places
+from .parts.axes import Axes
+from .parts.coincident import CoincidentCodes, seen_places
 from .rows import node_ids
 
 
@@ -22,7 +22,7 @@ class KHotEncoder(NodeEncoder):
     an additive code without parameters of its own. For real coordinates the two
     nearest bins of each axis share the one. Where nodes share a place, all but
     the first of them get one more code, which numbers them
-    (:class:`~bcm_pyg.nn.encoders.coincident.CoincidentCodes`).
+    (:class:`~bcm_pyg.nn.encoders.parts.coincident.CoincidentCodes`).
 
     Args:
         axis_sizes (Sequence[int]): Number of distinct codes, or of bins, on

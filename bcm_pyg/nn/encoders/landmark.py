@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from bcm_pyg.utils import check_int
 
 from .base import NodeEncoder
-from .landmark_distances import find_landmarks
+from .parts.landmark_distances import find_landmarks
 from .rows import node_ids
 
 #: Stands for a distance that is infinite: files hold finite numbers alone.
@@ -32,7 +32,7 @@ class LandmarkEncoder(NodeEncoder):
     number stands in.
 
     The encoder is built with :math:`2 L` exact searches, from the landmarks
-    alone (see :func:`~bcm_pyg.nn.encoders.landmark_distances.find_landmarks`);
+    alone (see :func:`~bcm_pyg.nn.encoders.parts.landmark_distances.find_landmarks`);
     no query is ever solved for it. It stores :math:`8 L` bytes a node, or half
     of that where every distance is the same in both directions, as a buffer
     that counts in :meth:`bcm_pyg.BCM.storage_bytes`. When costs change, the

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, planning_graph
 from bcm_pyg.nn import GNNEncoder, check_encoder
-from bcm_pyg.nn.encoders.local_features import (
+from bcm_pyg.nn.encoders.parts.local_features import (
     edge_features,
     local_features,
     num_local_features,

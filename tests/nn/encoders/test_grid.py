@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, planning_graph
 from bcm_pyg.nn import GridEncoder, check_encoder
-from bcm_pyg.nn.encoders.feature_grid import PRIMES
+from bcm_pyg.nn.encoders.parts.feature_grid import PRIMES
 
 
 def slow_features(encoder: GridEncoder, place: list[float]) -> list[float]:

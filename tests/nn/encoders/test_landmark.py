@@ -7,7 +7,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, planning_graph
 from bcm_pyg.nn import LandmarkEncoder, check_encoder
-from bcm_pyg.nn.encoders.landmark_distances import find_landmarks
+from bcm_pyg.nn.encoders.parts.landmark_distances import find_landmarks
 from bcm_pyg.nn.encoders.rows import select_rows
 
 

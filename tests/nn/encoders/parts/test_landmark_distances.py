@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from bcm_pyg import planning_graph
-from bcm_pyg.nn.encoders.landmark_distances import find_landmarks
+from bcm_pyg.nn.encoders.parts.landmark_distances import find_landmarks
 
 
 def chain(costs: list[float], both_ways: bool = True) -> Data:

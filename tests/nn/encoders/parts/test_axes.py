@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, planning_graph
-from bcm_pyg.nn.encoders.axes import Axes
+from bcm_pyg.nn.encoders.parts.axes import Axes
 
 
 def at(*positions: float) -> Data:

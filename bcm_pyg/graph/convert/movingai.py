@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import check_int, read_file
 
-from .from_occupancy import MAX_EDGES, check_cells, from_occupancy
+from .occupancy import MAX_EDGES, check_cells, from_occupancy
 
 #: Bytes of text that a file may hold.
 MAX_BYTES = 2**28

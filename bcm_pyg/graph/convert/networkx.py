@@ -9,11 +9,11 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
-from . import _networkx as source
-from ._attributes import as_numbers, vector_column
-from .node_ids import as_node_id
-from .planning_graph import planning_graph
-from .projection import are_degrees, local_metres, warn_of_degrees
+from ..labels import as_node_id
+from ..planning_graph import planning_graph
+from ..projection import are_degrees, local_metres, warn_of_degrees
+from . import _attributes as source
+from ._numbers import as_numbers, vector_column
 
 #: An attribute, or a function of tail, head and the edge's attributes.
 Cost: TypeAlias = str | Callable[[Any, Any, Any], float]

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import check_int
 
-from .planning_graph import planning_graph
+from ..planning_graph import planning_graph
 
 #: Directed edges that a grid may have unless more are asked for.
 MAX_EDGES = 2**26

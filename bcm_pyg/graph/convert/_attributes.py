@@ -9,7 +9,7 @@ import numpy as np
 
 from bcm_pyg.errors import BCMError
 
-from ._attributes import (
+from ._numbers import (
     Attributes,
     attribute_names,
     number_column,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bcm_pyg import BCMError
-from bcm_pyg.nn.encoders.warp import AxisWarp
+from bcm_pyg.nn.encoders.parts.warp import AxisWarp
 
 
 def test_warp_of_even_positions_is_a_ruler() -> None:

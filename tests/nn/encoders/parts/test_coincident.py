@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bcm_pyg import BCMError
-from bcm_pyg.nn.encoders.coincident import (
+from bcm_pyg.nn.encoders.parts.coincident import (
     CoincidentCodes,
     CoincidentRows,
     occupation_order,

@@ -7,10 +7,10 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
-from . import _networkx as source
+from ..projection import are_degrees, local_metres, warn_of_degrees
+from . import _attributes as source
 from ._graphml import read_graphml
-from .from_networkx import Cost, build
-from .projection import are_degrees, local_metres, warn_of_degrees
+from .networkx import Cost, build
 
 
 def from_osmnx(

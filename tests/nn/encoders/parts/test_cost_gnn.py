@@ -4,7 +4,7 @@ import torch
 from torch.nn.functional import silu
 from torch_geometric.data import Data
 
-from bcm_pyg.nn.encoders.cost_gnn import CostConv, CostGNN
+from bcm_pyg.nn.encoders.parts.cost_gnn import CostConv, CostGNN
 
 EDGES = torch.tensor([[0, 0, 1, 2], [1, 2, 2, 0]])
 

@@ -252,7 +252,7 @@ def test_pickled_objects_are_refused(tmp_path):
 
 def test_files_that_unpack_to_too_much(tmp_path, monkeypatch):
     path = save(tmp_path / 'a.npz', note=np.zeros(10_000))
-    monkeypatch.setattr('bcm_pyg.graph.npz.MAX_BYTES', 50_000)
+    monkeypatch.setattr('bcm_pyg.graph.convert.npz.MAX_BYTES', 50_000)
     with pytest.raises(BCMError, match='more than 50,000 bytes'):
         read_npz(path)
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from torch_geometric.data import Data
 
 from bcm_pyg import planning_graph
-from bcm_pyg.nn.encoders.local_features import (
+from bcm_pyg.nn.encoders.parts.local_features import (
     edge_features,
     local_features,
     num_edge_features,

@@ -10,9 +10,9 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
-from ._entries import num_entries
-from .from_arrays import from_arrays, graph_sizes
-from .planning_graph import COST_NAMES
+from .._entries import num_entries
+from ..planning_graph import COST_NAMES
+from .arrays import from_arrays, graph_sizes
 
 #: Bytes that the arrays of a file may have in memory, all together.
 MAX_BYTES = 2**32

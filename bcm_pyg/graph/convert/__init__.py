@@ -1,0 +1,20 @@
+"""Planning graphs from arrays, networkx, OSMnx, grids and files."""
+
+from ._scenarios import Scenarios, read_scenarios
+from .arrays import from_arrays
+from .movingai import read_movingai
+from .networkx import from_networkx
+from .npz import read_npz
+from .occupancy import from_occupancy
+from .osmnx import from_osmnx
+
+__all__ = [
+    'Scenarios',
+    'from_arrays',
+    'from_networkx',
+    'from_occupancy',
+    'from_osmnx',
+    'read_movingai',
+    'read_npz',
+    'read_scenarios',
+]
