@@ -8,7 +8,6 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
-from bcm_pyg.graph._routes import check_routes
 from bcm_pyg.planning import Plan
 
 if TYPE_CHECKING:
@@ -64,9 +63,11 @@ def plot_route(
         )
     plans = {'route': plan} if isinstance(plan, Plan) else dict(plan)
     for name, one in plans.items():
+        if not isinstance(one, Plan):
+            raise BCMError(f'{name} must be a Plan (got {type(one).__name__})')
         if not -len(one) <= query < len(one):
             raise BCMError(f'{name} has {len(one)} queries, none is {query}')
-        check_routes(one, data)
+        one.check_graph(data)
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 6), layout='constrained')
 

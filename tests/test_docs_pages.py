@@ -30,6 +30,7 @@ PAGES = [
 ]
 MODULES = [
     'graph',
+    'geo',
     'datasets',
     'nn',
     'planning',
@@ -37,6 +38,7 @@ MODULES = [
     'metrics',
     'training',
     'plotting',
+    'export',
     'utils',
 ]
 

@@ -13,13 +13,14 @@ PACKAGE = ROOT / 'bcm_pyg'
 LAYERS = [
     ('errors', 'typing'),
     ('utils',),
+    ('geo',),
     ('graph',),
     ('datasets', 'nn'),
     ('planning',),
     ('baselines',),
     ('metrics',),
     ('training',),
-    ('plotting',),
+    ('export', 'plotting'),
 ]
 HEIGHT = {name: level for level, names in enumerate(LAYERS) for name in names}
 MODULES = sorted(

@@ -13,32 +13,25 @@ from .convert import (
 )
 from .fingerprint import fingerprint
 from .full_routes import FullRoutes
-from .geojson import to_geojson
-from .labels import find_nodes, source_ids, source_routes
-from .nearest_nodes import nearest_nodes
+from .labels import labels_of, nodes_from_labels
 from .planning_graph import planning_graph
-from .projection import local_metres
 from .simplify import SimplifiedGraph, simplify_graph
 
 __all__ = [
     'FullRoutes',
-    'SimplifiedGraph',
     'Scenarios',
-    'find_nodes',
+    'SimplifiedGraph',
     'fingerprint',
     'from_arrays',
     'from_networkx',
     'from_occupancy',
     'from_osmnx',
+    'labels_of',
     'largest_component',
-    'local_metres',
-    'nearest_nodes',
+    'nodes_from_labels',
     'planning_graph',
     'read_movingai',
     'read_npz',
     'read_scenarios',
     'simplify_graph',
-    'source_ids',
-    'source_routes',
-    'to_geojson',
 ]

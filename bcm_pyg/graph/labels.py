@@ -1,4 +1,4 @@
-"""Between nodes 0 to N - 1 and the names that a graph's source gave them."""
+"""Labels: what nodes 0 to N - 1 are called in the source of a graph."""
 
 from __future__ import annotations
 
@@ -15,67 +15,62 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import as_ids
 
-from ._routes import Routes, check_routes
 from ._validate import is_homogeneous
 
 
-def find_nodes(data: Data, ids: Iterable[Hashable]) -> Tensor:
-    """Nodes by the names that the graph's source gave them, :obj:`[B]`.
+def nodes_from_labels(data: Data, labels: Iterable[Hashable]) -> Tensor:
+    """The nodes that have these labels, :obj:`[B]`.
 
     Args:
-        data (torch_geometric.data.Data): The graph. Without :obj:`node_id`
-            nodes are their own names.
-        ids (Iterable): The names: OSM ids, labels of a networkx graph, ...
+        data (torch_geometric.data.Data): The graph. Its :obj:`node_id` holds
+            the labels; without it the label of a node is its number.
+        labels (Iterable): OSM ids, nodes of a networkx graph, names, ...
     """
     if (
-        isinstance(ids, (str, bytes))
-        or not isinstance(ids, Iterable)
-        or getattr(ids, 'ndim', 1) == 0
+        isinstance(labels, (str, bytes))
+        or not isinstance(labels, Iterable)
+        or getattr(labels, 'ndim', 1) == 0
     ):
         raise BCMError(
-            f'ids must be a list of node ids (got {ids!r}): pass [{ids!r}]'
+            f'labels must be a list of node labels (got {labels!r}): pass '
+            f'[{labels!r}]'
         )
-    if isinstance(ids, (Tensor, np.ndarray)):
-        ids = _rows(ids)
-    names = _names(data)
-    check_distinct(names)
-    node = {name: place for place, name in enumerate(names)}
+    known = labels_of(data)
+    check_distinct(known)
+    node = {label: node for node, label in enumerate(known)}
     out = []
-    for place, name in enumerate(ids):
+    for index, label in enumerate(_as_list(labels)):
         try:
-            out.append(node[name])
+            out.append(node[label])
         except (KeyError, TypeError):
-            raise BCMError(f'ids[{place}] = {name!r} is no node') from None
+            raise BCMError(f'labels[{index}] = {label!r} is no node') from None
     return torch.tensor(out, dtype=torch.long, device=data.edge_index.device)
 
 
-def source_ids(data: Data, nodes: Ids) -> list[Any]:
-    """The names that the graph's source gave to nodes.
+def labels_of(data: Data, nodes: Ids | None = None) -> list[Any]:
+    """The labels of nodes.
 
     Args:
-        data (torch_geometric.data.Data): The graph. Without :obj:`node_id`
-            nodes are their own names.
-        nodes (int, list, numpy.ndarray or torch.Tensor): The nodes.
+        data (torch_geometric.data.Data): The graph. Its :obj:`node_id` holds
+            the labels; without it the label of a node is its number.
+        nodes (int, list, numpy.ndarray or torch.Tensor, optional): The nodes.
+            (default: :obj:`None`, that is all)
     """
-    names = _names(data)
-    return [names[node] for node in as_ids(nodes, len(names)).tolist()]
-
-
-def source_routes(plan: Routes, data: Data) -> list[list[Any]]:
-    """Routes as lists of the names that the graph's source gave to nodes.
-
-    For a graph from networkx these are paths as networkx has them; a query
-    without a route has an empty one.
-
-    Args:
-        plan (Plan): The routes.
-        data (torch_geometric.data.Data): The graph that was planned on.
-    """
-    names = _names(data)
-    check_routes(plan, data)
-    return [
-        [names[node] for node in plan.path(query)] for query in range(len(plan))
-    ]
+    if not isinstance(data, Data):
+        is_homogeneous(data)  # says what to pass instead
+    labels = data.get('node_id')
+    if labels is None:
+        labels = range(int(data.num_nodes))
+    elif not isinstance(labels, (list, tuple, Tensor, np.ndarray)) or (
+        len(labels := _as_list(labels)) != data.num_nodes
+    ):
+        raise BCMError(
+            'data.node_id must hold one label for each of '
+            f'{data.num_nodes} nodes'
+        )
+    if nodes is None:
+        return list(labels)
+    return [labels[node] for node in as_ids(nodes, len(labels)).tolist()]
 
 
 def as_node_id(labels: Sequence[Any] | np.ndarray | Tensor) -> Any:
@@ -86,28 +81,25 @@ def as_node_id(labels: Sequence[Any] | np.ndarray | Tensor) -> Any:
     """
     if isinstance(labels, Tensor):
         return labels.detach().clone()
-    if isinstance(labels, np.ndarray):
-        labels = _rows(labels)
+    labels = _as_list(labels)
     if all(_is_int64(label) for label in labels):
         return torch.tensor([int(label) for label in labels], dtype=torch.long)
     return np.fromiter(labels, dtype=object, count=len(labels))
 
 
-def check_distinct(names: Sequence[Any] | np.ndarray | Tensor) -> None:
-    """Refuses names by which nodes could not be told apart."""
-    if isinstance(names, (Tensor, np.ndarray)):
-        names = _rows(names)
+def check_distinct(labels: Sequence[Any] | np.ndarray | Tensor) -> None:
+    """Refuses labels that do not tell nodes apart."""
     seen: set[Any] = set()
-    for place, name in enumerate(names):
+    for node, label in enumerate(_as_list(labels)):
         try:
-            again = name in seen
-            seen.add(name)
+            is_known = label in seen
+            seen.add(label)
         except TypeError as error:
-            raise BCMError(f'node_id must hold names: {error}') from None
-        if again:
+            raise BCMError(f'node_id must hold labels: {error}') from None
+        if is_known:
             raise BCMError(
-                f'node_id has the same id for several nodes ({name!r} is that '
-                f'of node {place} too)'
+                f'node_id has the same label for several nodes ({label!r} is '
+                f'that of node {node} too)'
             )
 
 
@@ -119,22 +111,9 @@ def _is_int64(label: object) -> bool:
     )
 
 
-def _names(data: Data) -> Sequence[Any]:
-    if not isinstance(data, Data):
-        is_homogeneous(data)  # says what to pass instead
-    names = data.get('node_id')
-    if names is None:
-        return range(int(data.num_nodes))
-    if isinstance(names, (Tensor, np.ndarray)):
-        names = _rows(names)
-    if not isinstance(names, (list, tuple)) or len(names) != data.num_nodes:
-        raise BCMError(
-            f'data.node_id must hold one id for each of {data.num_nodes} nodes'
-        )
-    return names
-
-
-def _rows(names: Tensor | np.ndarray) -> list[Any]:
-    """Names as a list; a row of several numbers is one name, a tuple."""
-    rows = names.tolist() if names.ndim else []
-    return [tuple(row) if isinstance(row, list) else row for row in rows]
+def _as_list(labels: Iterable[Any]) -> list[Any]:
+    """Labels as a list. Several numbers in an array are one label, a tuple."""
+    if not isinstance(labels, (Tensor, np.ndarray)):
+        return list(labels)
+    entries = labels.tolist() if labels.ndim else []
+    return [tuple(x) if isinstance(x, list) else x for x in entries]

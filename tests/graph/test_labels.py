@@ -6,12 +6,11 @@ import torch
 from bcm_pyg import BCM, BCMError, FitConfig, Planner, fit
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.graph import (
-    find_nodes,
     from_arrays,
     from_networkx,
+    labels_of,
     largest_component,
-    source_ids,
-    source_routes,
+    nodes_from_labels,
 )
 
 POS = [[0.0, 0.5], [1, 0], [2, 0], [3, 0]]
@@ -36,35 +35,38 @@ def graph(**more: object):
 def test_there_and_back(ids):
     data = graph(node_id=ids)
     names = ids if isinstance(ids, list) else ids.tolist()
-    assert find_nodes(data, names[::-1]).tolist() == [3, 2, 1, 0]
-    assert source_ids(data, [3, 0]) == [names[3], names[0]]
-    assert source_ids(data, 2) == [names[2]]
+    assert nodes_from_labels(data, names[::-1]).tolist() == [3, 2, 1, 0]
+    assert labels_of(data, [3, 0]) == [names[3], names[0]]
+    assert labels_of(data, 2) == [names[2]]
     plan = Dijkstra(data)([0, 1, 0, 3], [2, 0, 3, 3])
     want = [names[:3], [names[1], names[2], names[0]], [], [names[3]]]
-    assert source_routes(plan, data) == want
+    assert plan.to_labels(data) == want
 
 
 def test_nodes_are_their_own_ids():
     data = graph()
-    assert find_nodes(data, [2, 0]).tolist() == [2, 0]
-    assert source_ids(data, torch.tensor([3])) == [3]
-    assert source_routes(Dijkstra(data)(0, 2), data) == [[0, 1, 2]]
-    assert find_nodes(data, []).tolist() == []
-    assert find_nodes(data, np.array([1])).tolist() == [1]
+    assert nodes_from_labels(data, [2, 0]).tolist() == [2, 0]
+    assert labels_of(data, torch.tensor([3])) == [3]
+    assert Dijkstra(data)(0, 2).to_labels(data) == [[0, 1, 2]]
+    assert nodes_from_labels(data, []).tolist() == []
+    assert nodes_from_labels(data, np.array([1])).tolist() == [1]
 
 
 def test_after_dropping_nodes():
     data = largest_component(graph(node_id=['a', 'b', 'c', 'd']))
-    assert find_nodes(data, ['c']).tolist() == [2]
-    with pytest.raises(BCMError, match=r"ids\[1\] = 'd' is no node"):
-        find_nodes(data, ['a', 'd'])
+    assert nodes_from_labels(data, ['c']).tolist() == [2]
+    with pytest.raises(BCMError, match=r"labels\[1\] = 'd' is no node"):
+        nodes_from_labels(data, ['a', 'd'])
 
 
 def test_networkx_paths():
     maze = nx.grid_2d_graph(4, 4)
     data = from_networkx(maze, lambda *edge: 1, {n: n for n in maze})
-    starts, goals = find_nodes(data, [(0, 0)]), find_nodes(data, [(3, 2)])
-    (route,) = source_routes(Dijkstra(data)(starts, goals), data)
+    starts, goals = (
+        nodes_from_labels(data, [(0, 0)]),
+        nodes_from_labels(data, [(3, 2)]),
+    )
+    (route,) = Dijkstra(data)(starts, goals).to_labels(data)
     assert nx.is_path(maze, route)
     assert len(route) == nx.shortest_path_length(maze, (0, 0), (3, 2)) + 1
 
@@ -72,35 +74,33 @@ def test_networkx_paths():
 @pytest.mark.parametrize(
     ('ids', 'message'),
     [
-        ([99], r'ids\[0\] = 99 is no node'),
-        ([[1]], r'ids\[0\] = \[1\] is no node'),
+        ([99], r'labels\[0\] = 99 is no node'),
+        ([[1]], r'labels\[0\] = \[1\] is no node'),
         ('ab', "pass \\['ab'\\]"),
         (7, r'pass \[7\]'),
     ],
 )
 def test_unknown_ids(ids, message):
     with pytest.raises(BCMError, match=message):
-        find_nodes(graph(), ids)
+        nodes_from_labels(graph(), ids)
 
 
 def test_other_errors():
     data = graph(node_id=['a', 'x', 'b', 'c'])
     data.node_id = np.array(['a', 'a', 'b', 'c'], dtype=object)
-    with pytest.raises(BCMError, match='same id for several nodes'):
-        find_nodes(data, ['b'])
+    with pytest.raises(BCMError, match='same label for several nodes'):
+        nodes_from_labels(data, ['b'])
     with pytest.raises(BCMError, match='ids lie in'):
-        source_ids(data, [4])
+        labels_of(data, [4])
     data.node_id = torch.arange(3)
-    with pytest.raises(BCMError, match='one id for each of 4 nodes'):
-        source_ids(data, [0])
+    with pytest.raises(BCMError, match='one label for each of 4 nodes'):
+        labels_of(data, [0])
     data.node_id = 'abcd'
-    with pytest.raises(BCMError, match='one id for each of 4 nodes'):
-        source_ids(data, [0])
-    with pytest.raises(BCMError, match='plan must be a Plan .got list'):
-        source_routes([[0, 1]], graph())
+    with pytest.raises(BCMError, match='one label for each of 4 nodes'):
+        labels_of(data, [0])
     small = from_arrays(POS[:2], [[0], [1]], [1])
     with pytest.raises(BCMError, match='visits node 2, but data has 2 nodes'):
-        source_routes(Dijkstra(graph())(0, 2), small)
+        Dijkstra(graph())(0, 2).to_labels(small)
 
 
 @pytest.mark.parametrize('encoder', ['interaction', 'one_hot', 'gnn'])
@@ -114,8 +114,8 @@ def test_ids_do_not_disturb_a_map(tmp_path, encoder):
     fit(model, data, FitConfig(steps=3))
     model.save(tmp_path)
     planner = Planner(BCM.load(tmp_path, data), data)
-    plan = planner(find_nodes(data, [((0, 0), 'a')]), [15])
-    for route in source_routes(plan, data):
+    plan = planner(nodes_from_labels(data, [((0, 0), 'a')]), [15])
+    for route in plan.to_labels(data):
         assert not route or nx.is_path(maze, route)
         assert not route or route[0] == ((0, 0), 'a')
     bare = data.clone()
@@ -130,10 +130,10 @@ def test_ids_of_several_numbers():
         data = from_arrays(
             np.eye(3), [[0, 1, 2], [1, 2, 0]], [1, 1, 1], node_id=node_id
         )
-        assert find_nodes(data, [(3, 4)]).tolist() == [1]
-        assert find_nodes(data, ids[1:]).tolist() == [1, 2]
-        assert source_ids(data, [0]) == [(1, 2)]
-    with pytest.raises(BCMError, match='node_id must hold names'):
-        find_nodes(graph(node_id=[{}, {}, {}, {}]), [3])
-    with pytest.raises(BCMError, match='must be a list of node ids'):
-        find_nodes(data, torch.tensor(3))
+        assert nodes_from_labels(data, [(3, 4)]).tolist() == [1]
+        assert nodes_from_labels(data, ids[1:]).tolist() == [1, 2]
+        assert labels_of(data, [0]) == [(1, 2)]
+    with pytest.raises(BCMError, match='node_id must hold labels'):
+        nodes_from_labels(graph(node_id=[{}, {}, {}, {}]), [3])
+    with pytest.raises(BCMError, match='must be a list of node labels'):
+        nodes_from_labels(data, torch.tensor(3))

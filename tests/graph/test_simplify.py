@@ -12,7 +12,8 @@ from torch_geometric.data import Data
 from bcm_pyg import BCMError, planning_graph
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import weighted_grid
-from bcm_pyg.graph import nearest_nodes, simplify_graph, source_routes
+from bcm_pyg.geo import nearest_nodes
+from bcm_pyg.graph import simplify_graph
 
 
 def both_ways(edges: list[tuple[int, int]], costs: list[float]) -> Data:
@@ -125,7 +126,7 @@ def test_names_and_places_of_the_source_stay() -> None:
         raw.lonlat = torch.rand(5, 2)
     del raw.node_id
     data = simplify_graph(raw).data
-    assert source_routes(Dijkstra(data)(0, 1), data) == [[0, 2]]
+    assert Dijkstra(data)(0, 1).to_labels(data) == [[0, 2]]
 
 
 def test_attributes_that_are_not_of_nodes_stay_behind() -> None:

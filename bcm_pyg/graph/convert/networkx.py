@@ -8,10 +8,10 @@ import torch
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.geo import are_degrees, local_metres, warn_of_degrees
 
 from ..labels import as_node_id
 from ..planning_graph import planning_graph
-from ..projection import are_degrees, local_metres, warn_of_degrees
 from . import _attributes as source
 from ._numbers import as_numbers, vector_column
 

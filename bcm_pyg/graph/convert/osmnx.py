@@ -6,8 +6,8 @@ from typing import Any
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.geo import are_degrees, local_metres, warn_of_degrees
 
-from ..projection import are_degrees, local_metres, warn_of_degrees
 from . import _attributes as source
 from ._graphml import read_graphml
 from .networkx import Cost, build

@@ -12,7 +12,7 @@ from networkx_rings import ring, with_nodes
 
 from bcm_pyg import BCMError, planning_graph
 from bcm_pyg.baselines import Dijkstra
-from bcm_pyg.graph import find_nodes, from_networkx, source_routes
+from bcm_pyg.graph import from_networkx, nodes_from_labels
 
 KINDS = [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]
 
@@ -60,10 +60,10 @@ def test_agrees_with_networkx(graph):
     data = from_networkx(graph)
     assert nx.utils.graphs_equal(graph, before)
     labels = list(graph)
-    starts = find_nodes(data, labels).repeat_interleave(len(labels))
-    goals = find_nodes(data, labels).repeat(len(labels))
+    starts = nodes_from_labels(data, labels).repeat_interleave(len(labels))
+    goals = nodes_from_labels(data, labels).repeat(len(labels))
     plan = Dijkstra(data)(starts, goals)
-    routes = source_routes(plan, data)
+    routes = plan.to_labels(data)
     for query, (i, j) in enumerate(zip(starts, goals, strict=True)):
         try:
             want = nx.dijkstra_path_length(
@@ -104,7 +104,7 @@ def test_labels_survive(graph):
         data.clone(),
         copy.deepcopy(data),
     ):
-        assert find_nodes(other, list(graph)).tolist() == list(
+        assert nodes_from_labels(other, list(graph)).tolist() == list(
             range(len(graph))
         )
         assert_same_data(planning_graph(other), data)

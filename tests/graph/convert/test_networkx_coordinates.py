@@ -103,7 +103,7 @@ def test_plain_coordinates_can_be_projected():
     by_name = from_networkx(with_nodes('lon', 'lat'), project=True)
     assert_same_data(from_networkx(ring(), project=True), by_name)
     far = {node: (0, 91) for node in 'abc'}
-    with pytest.raises(BCMError, match='degrees of longitude and latitude'):
+    with pytest.raises(BCMError, match='longitudes and latitudes in degrees'):
         from_networkx(ring(), pos=far, project=True)
 
 

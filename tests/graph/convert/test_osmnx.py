@@ -9,7 +9,7 @@ from helpers import assert_same_data
 
 from bcm_pyg import BCMError
 from bcm_pyg.baselines import Dijkstra
-from bcm_pyg.graph import from_osmnx, source_routes
+from bcm_pyg.graph import from_osmnx
 
 OSMID = [625030, 1839958247, 53295141]
 
@@ -56,7 +56,7 @@ def test_costs(cost, want):
     assert data.lonlat.tolist() == [[1.5, 42.5], [1.501, 42.5], [1.502, 42.5]]
     step = data.pos[1] - data.pos[0]
     assert step.tolist() == pytest.approx([81.98, 0], abs=0.01)
-    routes = source_routes(Dijkstra(data)(0, 2), data)
+    routes = Dijkstra(data)(0, 2).to_labels(data)
     assert routes == [nx.shortest_path(graph, OSMID[0], OSMID[2], weight=cost)]
 
 

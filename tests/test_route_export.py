@@ -7,7 +7,8 @@ import torch
 
 from bcm_pyg import BCMError
 from bcm_pyg.baselines import Dijkstra
-from bcm_pyg.graph import from_arrays, read_npz, to_geojson
+from bcm_pyg.export import to_geojson
+from bcm_pyg.graph import from_arrays, read_npz
 
 LONLAT = [[1.5, 42.5], [1.6, 42.5], [1.7, 42.123456789], [9.0, 9.0]]
 
