@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import NamedTuple
 
@@ -22,12 +23,12 @@ MAX_BYTES = 2**27
 
 
 class FullRoutes:
-    """The way from queries on a full graph to its simplified one, and back.
+    """Takes queries on a full graph to its simplified one, and routes back.
 
-    A node that was taken out has up to two portals by which its segment is
-    left, and two by which it is entered, so that a query has up to four
-    :class:`Candidates`. Start and goal inside one segment are also connected
-    there, by exact search among its few nodes.
+    A forced node has up to two portals by which its segment is left, and two by
+    which it is entered, so that a query has up to four :class:`Candidates`. If
+    start and goal are in one segment, exact search among its few nodes also
+    connects them there.
 
     Args:
         graph (SimplifiedGraph): The graph.
@@ -63,11 +64,14 @@ class FullRoutes:
         )
 
     def _portals(self, nodes: Tensor, cost: Tensor) -> tuple[Tensor, Tensor]:
-        """Portals of each node, cost between them; itself if it stayed."""
+        """Portals of each node and the cost between them, both :obj:`[B, 2]`.
+
+        A node that is not forced is its own portal.
+        """
         graph = self.graph
-        place = graph.place[nodes]
-        forced = (place < 0)[:, None]
-        own = torch.stack([place, torch.full_like(place, -1)], dim=1)
+        itself = graph.simplified_node[nodes]
+        forced = (itself < 0)[:, None]
+        own = torch.stack([itself, torch.full_like(itself, -1)], dim=1)
         free = torch.tensor([0.0, INF], dtype=torch.float64)
         if graph.portal.numel() == 0:
             return own, free.expand(nodes.numel(), 2)
@@ -88,7 +92,7 @@ class FullRoutes:
     ) -> Tensor:
         """Routes between portals as routes on the full graph.
 
-        What was taken out is put in again. It may lead back over a node of the
+        The forced nodes are put in again. They may lead back to a node of the
         route: such loops are cut.
 
         Args:
@@ -99,45 +103,43 @@ class FullRoutes:
             which (torch.Tensor): Which candidate each is, :obj:`[Q]`.
         """
         graph = self.graph
-        before = _run(graph.place, graph.next_node, starts, which // 2)
-        after = _run(graph.place, graph.last_node, goals, which % 2)
+        before = _run(graph, graph.next_node, starts, which // 2)
+        after = _run(graph, graph.last_node, goals, which % 2)
         used = core >= 0
         edge = self.core.route_edges(core)
         count = graph.through[edge + 1] - graph.through[edge]
-        size = used + count.masked_fill(edge < 0, 0)
+        size = used + count.masked_fill(edge < 0, 0)  # a node, then its edge
         num_before = (before >= 0).sum(dim=1)
         begin = num_before[:, None] + size.cumsum(dim=1) - size
-        num_core = size.sum(dim=1)
-        num_after = (after >= 0).sum(dim=1)
+        length = num_before + size.sum(dim=1) + (after >= 0).sum(dim=1)
 
-        length = num_before + num_core + num_after
         nodes = core.new_full((core.size(0), int(length.max())), -1)
         _put(nodes, before, torch.arange(before.size(1)).expand_as(before))
         _put(nodes, torch.where(used, graph.node[core], -1), begin)
-        # The goal side was walked backwards.
+        # From the goal backwards, as the table has it.
         last = (length - 1)[:, None]
         _put(nodes, after, last - torch.arange(after.size(1)))
-        row, column = (edge >= 0).nonzero().T
-        inner = count[row, column]
-        first = graph.through[edge[row, column]].repeat_interleave(inner)
+        query, step = (edge >= 0).nonzero().T
+        inner = count[query, step]
+        first = graph.through[edge[query, step]].repeat_interleave(inner)
         nth = torch.arange(first.numel())
         nth = nth - (inner.cumsum(0) - inner).repeat_interleave(inner)
-        place = begin[row, column].repeat_interleave(inner) + 1 + nth
-        nodes[row.repeat_interleave(inner), place] = graph.inner[first + nth]
-
+        column = begin[query, step].repeat_interleave(inner) + 1 + nth
+        nodes[query.repeat_interleave(inner), column] = graph.inner[first + nth]
         return cut_loops(nodes)
 
 
 class Candidates(NamedTuple):
-    """The ways of queries through the simplified graph, four at most each.
+    """Pairs of portals that a query may use, at most four per query.
 
     Attributes:
         query: :obj:`[C]` the query, ascending.
-        which: :obj:`[C]` 0 to 3, which of its portals it uses.
-        exit: :obj:`[C]` node of the simplified graph by which the start is
-            left.
-        entry: :obj:`[C]` node by which the goal is entered.
-        cost: :obj:`[C]` of the way to the one and from the other.
+        which: :obj:`[C]` 0 to 3, which of its pairs.
+        exit: :obj:`[C]` portal by which the start is left, a node of the
+            simplified graph.
+        entry: :obj:`[C]` portal by which the goal is entered.
+        cost: :obj:`[C]` from the start to the exit, plus from the entry to the
+            goal.
     """
 
     query: Tensor
@@ -147,29 +149,30 @@ class Candidates(NamedTuple):
     cost: Tensor
 
 
-def _run(place: Tensor, step: Tensor, nodes: Tensor, slot: Tensor) -> Tensor:
-    """The nodes from each node to a portal, :obj:`[Q, L]`, -1 after."""
-    columns = []
-    at = torch.where(place[nodes] < 0, nodes, -1)
+def _run(
+    graph: SimplifiedGraph, step: Tensor, nodes: Tensor, slot: Tensor
+) -> Tensor:
+    """Forced nodes from each node to a portal, :obj:`[Q, L]`, then -1."""
+    simplified = graph.simplified_node
+    columns = [nodes[:0].expand(nodes.numel(), 0)]
+    at = torch.where(simplified[nodes] < 0, nodes, -1)
     while bool((at >= 0).any()):
-        columns.append(at)
+        columns.append(at[:, None])
         at = torch.where(at >= 0, step[slot, at], -1)
-        at = torch.where((at >= 0) & (place[at] < 0), at, -1)
-    if not columns:
-        return nodes.new_empty(nodes.numel(), 0)
-    return torch.stack(columns, dim=1)
+        at = torch.where((at >= 0) & (simplified[at] < 0), at, -1)
+    return torch.cat(columns, dim=1)
 
 
 def _put(nodes: Tensor, values: Tensor, column: Tensor) -> None:
-    """Writes what is not -1 to its column."""
-    row, place = (values >= 0).nonzero().T
-    nodes[row, column[row, place]] = values[row, place]
+    """Writes the values that are not -1 into columns of :obj:`nodes`."""
+    query, index = (values >= 0).nonzero().T
+    nodes[query, column[query, index]] = values[query, index]
 
 
 class _InsideSegments:
-    """Exact search between nodes that were taken out with the same segment.
+    """Exact search between forced nodes of the same segment.
 
-    One search per distinct goal, among the nodes of its segment alone.
+    There is one search per distinct goal, among the nodes of its segment.
 
     Args:
         graph (SimplifiedGraph): The graph.
@@ -178,86 +181,69 @@ class _InsideSegments:
 
     def __init__(self, graph: SimplifiedGraph, adjacency: Adjacency) -> None:
         self.graph = graph
-        self.adjacency = adjacency
         segment = graph.segment.numpy()
         # Forced nodes, those of a segment next to each other.
         order = np.argsort(segment, kind='stable')
         self._node = order[np.searchsorted(segment[order], 0) :]
         self._rank = np.full(segment.size, -1)
         self._rank[self._node] = np.arange(self._node.size)
-        num_segments = len(graph.portal)
         self._begin = np.searchsorted(
-            segment[self._node], np.arange(num_segments + 1)
+            segment[self._node], np.arange(len(graph.portal) + 1)
         )
-        tail, head = (
-            self._rank[adjacency.src.numpy()],
-            self._rank[adjacency.dst.numpy()],
-        )
+        tail = self._rank[adjacency.src.numpy()]
+        head = self._rank[adjacency.dst.numpy()]
         inside = (tail >= 0) & (head >= 0)
         cost = adjacency.cost.double().numpy()[inside]
-        size = (self._node.size, self._node.size)
         self._reversed = csr_array(
-            (cost, (head[inside], tail[inside])), shape=size
+            (cost, (head[inside], tail[inside])),
+            shape=(self._node.size, self._node.size),
         )
 
     def __call__(self, starts: Tensor, goals: Tensor) -> Tensor:
-        """Routes :obj:`[B, L]` of the queries that have one inside, else -1."""
+        """Routes :obj:`[B, L]` inside a segment; -1 where there is none."""
         segment = self.graph.segment
         same = (segment[starts] == segment[goals]) & (segment[starts] >= 0)
         query = (same & (starts != goals)).nonzero().squeeze(1)
-        longest, found = 1, []
-        segments, inverse = segment[goals[query]].unique(return_inverse=True)
-        for place, number in enumerate(segments.tolist()):
-            part = query[inverse == place]
-            for rows, walked in self._walks(number, starts[part], goals[part]):
-                found.append((part[rows], walked))
-                longest = max(longest, walked.size(1))
+        found = [
+            (part[which], routes)
+            for number in segment[goals[query]].unique().tolist()
+            for part in [query[segment[goals[query]] == number]]
+            for which, routes in self._search(
+                number, starts[part].numpy(), goals[part].numpy()
+            )
+        ]
+        longest = max((routes.size(1) for _, routes in found), default=1)
         nodes = starts.new_full((starts.numel(), longest), -1)
         nodes[:, 0] = torch.where(starts == goals, starts, -1)
-        for rows, walked in found:
-            nodes[rows, : walked.size(1)] = walked
+        for which, routes in found:
+            nodes[which, : routes.size(1)] = routes
         return nodes
 
-    def _walks(
-        self, segment: int, starts: Tensor, goals: Tensor
-    ) -> list[tuple[Tensor, Tensor]]:
-        """Routes inside one segment: which queries have one, and the nodes."""
+    def _search(
+        self, segment: int, starts: np.ndarray, goals: np.ndarray
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Routes in one segment: which queries have one, and the nodes."""
         begin, end = self._begin[segment : segment + 2].tolist()
-        graph, name = self._segment(begin, end), self._node[begin:end]
-        start = self._rank[starts.numpy()] - begin
-        unique, inverse = np.unique(
-            self._rank[goals.numpy()] - begin, return_inverse=True
-        )
-        out = []
+        edges = self._reversed[begin:end, begin:end]
+        start = self._rank[starts] - begin
+        unique, goal = np.unique(self._rank[goals] - begin, return_inverse=True)
         chunk = max(1, MAX_BYTES // (12 * (end - begin)))
         for first in range(0, unique.size, chunk):
-            part = unique[first : first + chunk]
-            rows = np.flatnonzero(
-                (inverse >= first) & (inverse < first + chunk)
+            query = np.flatnonzero((goal >= first) & (goal < first + chunk))
+            cost, step = dijkstra(
+                edges,
+                indices=unique[first : first + chunk],
+                return_predecessors=True,
             )
-            cost, step = dijkstra(graph, indices=part, return_predecessors=True)
-            rows = rows[np.isfinite(cost[inverse[rows] - first, start[rows]])]
-            row, at = inverse[rows] - first, start[rows]
+            query = query[np.isfinite(cost[goal[query] - first, start[query]])]
+            search, at = goal[query] - first, start[query]
             columns = []
             while (at >= 0).any():
-                columns.append(np.where(at >= 0, name[at], -1))
-                at = np.where(at >= 0, np.maximum(step[row, at], -1), -1)
+                columns.append(np.where(at >= 0, self._node[begin + at], -1))
+                at = np.where(at >= 0, np.maximum(step[search, at], -1), -1)
             if columns:
-                walked = torch.from_numpy(np.stack(columns, axis=1))
-                out.append((torch.from_numpy(rows), walked))
-        return out
-
-    def _segment(self, begin: int, end: int) -> csr_array:
-        """The reversed edges among the nodes of one segment."""
-        first, *_, last = self._reversed.indptr[begin : end + 1]
-        return csr_array(
-            (
-                self._reversed.data[first:last],
-                self._reversed.indices[first:last] - begin,
-                self._reversed.indptr[begin : end + 1] - first,
-            ),
-            shape=(end - begin, end - begin),
-        )
+                routes = torch.from_numpy(np.stack(columns, axis=1))
+                yield torch.from_numpy(query), routes
 
     def num_bytes(self) -> int:
         """Bytes of its tables."""
@@ -271,19 +257,16 @@ def cut_loops(nodes: Tensor) -> Tensor:
     """Routes :obj:`[Q, L]` that visit no node twice, over the same edges."""
     ordered = nodes.sort(dim=1).values
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
-    rows = twice.any(dim=1).nonzero().squeeze(1).tolist()
-    if not rows:
-        return nodes
     nodes = nodes.clone()
-    for row in rows:
+    for query in twice.any(dim=1).nonzero().squeeze(1).tolist():
         route: dict[int, None] = {}
-        for node in nodes[row].tolist():
+        for node in nodes[query].tolist():
             if node < 0:
                 break
             if node in route:
                 while next(reversed(route)) != node:
                     route.popitem()
             route[node] = None
-        nodes[row] = -1
-        nodes[row, : len(route)] = nodes.new_tensor(list(route))
+        nodes[query] = -1
+        nodes[query, : len(route)] = nodes.new_tensor(list(route))
     return nodes

@@ -34,7 +34,7 @@ def test_a_square_with_a_diagonal_a_chain_and_a_dead_end() -> None:
     edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (0, 4), (4, 5)]
     graph = simplify_graph(both_ways(edges, [1, 2, 3, 4, 9, 1, 1]))
     assert graph.node.tolist() == [0, 2]
-    assert graph.place.tolist() == [0, -1, 1, -1, -1, -1]
+    assert graph.simplified_node.tolist() == [0, -1, 1, -1, -1, -1]
     # Over 1 it costs 3, over 3 it costs 7, directly 9: the cheapest stays.
     assert graph.data.edge_index.tolist() == [[0, 1], [1, 0]]
     assert graph.data.edge_cost.tolist() == [3, 3]

@@ -60,12 +60,13 @@ def test_a_map_of_a_simplified_graph() -> None:
     assert bool(torch.isfinite(distance).all())
     matrix = planner.distance_matrix(range(10), range(10))
     torch.testing.assert_close(matrix.view(-1), distance)
-    between = graph.place[starts] >= 0
-    between &= graph.place[goals] >= 0
+    between = graph.simplified_node[starts] >= 0
+    between &= graph.simplified_node[goals] >= 0
     torch.testing.assert_close(
         distance[between],
         inner.distance(
-            graph.place[starts][between], graph.place[goals][between]
+            graph.simplified_node[starts][between],
+            graph.simplified_node[goals][between],
         ),
     )
 

@@ -10,9 +10,8 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
-from .._entries import num_entries
 from ..labels import as_node_id, check_distinct
-from ..planning_graph import planning_graph
+from ..planning_graph import num_entries, planning_graph
 
 #: What users hand in for an array.
 Array = Any

@@ -10,8 +10,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
-from .._entries import num_entries
-from ..planning_graph import COST_NAMES
+from ..planning_graph import COST_NAMES, num_entries
 from .arrays import from_arrays, graph_sizes
 
 #: Bytes that the arrays of a file may have in memory, all together.
