@@ -1,8 +1,7 @@
 """Planning graphs from arrays, networkx, OSMnx, grids and files."""
 
-from ._scenarios import Scenarios, read_scenarios
 from .arrays import from_arrays
-from .movingai import read_movingai
+from .movingai import Scenarios, read_movingai, read_scenarios
 from .networkx import from_networkx
 from .npz import read_npz
 from .occupancy import from_occupancy

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bcm_pyg.errors import BCMError
 
-from ._numbers import (
-    Attributes,
-    attribute_names,
-    number_column,
-    spellings,
-    vector_column,
-)
-
-#: Where costs are looked for when none are named.
+#: Attributes that may hold costs when none is named.
 COST_NAMES = (
     'weight',
     'cost',
@@ -29,9 +28,9 @@ COST_NAMES = (
     'time',
     'duration',
 )
-#: Where all coordinates of a node may stand together.
+#: Attributes that may hold all coordinates of a node.
 VECTOR_NAMES = ('pos', 'position', 'coord', 'coords', 'coordinates', 'xy')
-#: Where coordinates may stand one by one: in the plane, and in degrees.
+#: Attributes that may hold one coordinate each: in the plane, and in degrees.
 AXIS_NAMES = (('x', 'y'), ('easting', 'northing'))
 DEGREE_NAMES = (
     ('lon', 'lat'),
@@ -40,6 +39,11 @@ DEGREE_NAMES = (
     ('longitude', 'latitude'),
 )
 
+#: What Python, NumPy and PyTorch raise for values that are not numbers.
+NOT_A_NUMBER = (TypeError, ValueError, OverflowError, RuntimeError)
+
+Attributes = Mapping[Any, Any]
+
 
 class Nodes(NamedTuple):
     """The nodes of a graph, in its own order."""
@@ -47,21 +51,40 @@ class Nodes(NamedTuple):
     labels: list[Hashable]
     attributes: list[Attributes]
 
-    def describe(self, place: int) -> str:
+    def describe(self, index: int) -> str:
         """A node in an error message."""
-        return f'node {self.labels[place]!r}'
+        return f'node {self.labels[index]!r}'
+
+    def column(self, name: str) -> list[Any]:
+        """An attribute of all nodes, None where it is missing."""
+        return [node.get(name) for node in self.attributes]
+
+    def vectors(self, name: str) -> np.ndarray:
+        """Coordinates from one attribute, [N, A]; a number is one axis."""
+        return as_vectors(self.column(name), name, self.describe)
+
+    def axes(self, names: Iterable[str]) -> np.ndarray:
+        """Coordinates from one attribute per axis, [N, A]."""
+        columns = [
+            as_numbers(self.column(name), name, self.describe) for name in names
+        ]
+        return np.stack(columns, axis=1)
+
+    def have_all(self, names: Iterable[str]) -> bool:
+        """Whether no node lacks one of these attributes."""
+        return all(value is not None for n in names for value in self.column(n))
 
 
 class Edges(NamedTuple):
-    """The edges of a graph, each way of an undirected one."""
+    """The edges of a graph, both directions of an undirected one."""
 
     tail: list[Hashable]
     head: list[Hashable]
     attributes: list[Attributes]
 
-    def describe(self, place: int) -> str:
+    def describe(self, index: int) -> str:
         """An edge in an error message."""
-        return f'edge {self.tail[place]!r} -> {self.head[place]!r}'
+        return f'edge {self.tail[index]!r} -> {self.head[index]!r}'
 
 
 def nodes_and_edges(graph: Any) -> tuple[Nodes, Edges]:
@@ -84,16 +107,16 @@ def nodes_and_edges(graph: Any) -> tuple[Nodes, Edges]:
 
 def cost_name(edges: Edges) -> str:
     """The one attribute that can be meant by costs."""
-    names = attribute_names(edges.attributes)
+    names = _names(edges.attributes)
     found = [name for wanted in COST_NAMES for name in names.get(wanted, [])]
     if len(found) == 1:
         return found[0]
-    every = sorted(name for group in names.values() for name in group)
     if len(found) > 1:
         raise BCMError(
             f'several edge attributes may be costs, {found}: name one with '
             "cost='...'"
         )
+    every = sorted(name for group in names.values() for name in group)
     raise BCMError(
         f'no edge costs found: edges have {every}. Name one with cost='
         "'...', pass cost='length' for straight-line length, or a function "
@@ -103,18 +126,20 @@ def cost_name(edges: Edges) -> str:
 
 def planar(nodes: Nodes) -> np.ndarray | None:
     """The coordinates in the plane or in space that nodes have, [N, A]."""
-    names = attribute_names(nodes.attributes)
+    names = _names(nodes.attributes)
     found: dict[str, np.ndarray] = {}
     errors: list[BCMError] = []
     for name in (n for wanted in VECTOR_NAMES for n in names.get(wanted, [])):
         try:
-            found[repr(name)] = vector_at(nodes, name)
+            found[repr(name)] = nodes.vectors(name)
         except BCMError as error:  # it may be about something else
             errors.append(error)
     for wanted in AXIS_NAMES:
-        for axes in spellings(names, wanted):
-            axes = (*axes, *_height(nodes, names, wanted))
-            found[str(axes)] = axes_at(nodes, axes)
+        for axes in _spellings(names, wanted):
+            height = names.get('z', [])  # beside x and y, if every node has it
+            if wanted == ('x', 'y') and len(height) == 1:
+                axes += tuple(height) if nodes.have_all(height) else ()
+            found[str(axes)] = nodes.axes(axes)
     if errors and not found and degrees(nodes) is None:
         raise BCMError(f'{errors[0]}. Name other coordinates with pos=...')
     if not found:
@@ -129,20 +154,20 @@ def planar(nodes: Nodes) -> np.ndarray | None:
 
 
 def degrees(nodes: Nodes, partly: bool = False) -> np.ndarray | None:
-    """Longitude and latitude, [N, 2], if every node has them.
+    """Longitudes and latitudes, [N, 2], if every node has them.
 
-    If they may be there :obj:`partly`, a node without is an error.
+    With :obj:`partly`, it is an error if some nodes have them and some do not.
     """
     for axes in _degree_axes(nodes, partly):
-        return axes_at(nodes, axes)
+        return nodes.axes(axes)
     return None
 
 
 def known_degrees(nodes: Nodes) -> np.ndarray | None:
-    """The same where they are no more than kept: bad ones are unknown."""
+    """The same where they are merely kept: bad ones count as unknown."""
     for axes in _degree_axes(nodes):
         try:
-            return axes_at(nodes, axes)
+            return nodes.axes(axes)
         except BCMError:
             continue
     return None
@@ -151,40 +176,93 @@ def known_degrees(nodes: Nodes) -> np.ndarray | None:
 def _degree_axes(
     nodes: Nodes, partly: bool = False
 ) -> Iterator[tuple[str, ...]]:
-    names = attribute_names(nodes.attributes)
+    names = _names(nodes.attributes)
     for wanted in DEGREE_NAMES:
-        for axes in spellings(names, wanted):
-            if partly or all(
-                node.get(name) is not None
-                for name in axes
-                for node in nodes.attributes
-            ):
+        for axes in _spellings(names, wanted):
+            if partly or nodes.have_all(axes):
                 yield axes
 
 
-def vector_at(nodes: Nodes, name: str) -> np.ndarray:
-    """Coordinates from one attribute, [N, A]; a number is one axis."""
-    values = [node.get(name) for node in nodes.attributes]
-    return vector_column(values, name, nodes.describe)
+def _names(items: Iterable[Attributes]) -> dict[str, list[str]]:
+    """All names of attributes, by their spelling in lower case."""
+    names = {name for item in items for name in item if isinstance(name, str)}
+    out: dict[str, list[str]] = {}
+    for name in sorted(names):
+        out.setdefault(name.lower(), []).append(name)
+    return out
 
 
-def axes_at(nodes: Nodes, axes: Sequence[str]) -> np.ndarray:
-    """Coordinates from one attribute per axis, [N, A]."""
-    return np.stack(
-        [
-            number_column(nodes.attributes, name, nodes.describe)
-            for name in axes
-        ],
-        axis=1,
-    )
+def _spellings(
+    names: Mapping[str, list[str]], wanted: Sequence[str]
+) -> list[tuple[str, ...]]:
+    """How these attributes are spelt; several if they differ in case alone."""
+    out: list[tuple[str, ...]] = [()]
+    for name in wanted:
+        found = names.get(name, [])
+        out = [(*before, spelt) for before in out for spelt in found]
+    return out
 
 
-def _height(
-    nodes: Nodes, names: Mapping[str, list[str]], wanted: tuple[str, str]
-) -> list[str]:
-    """A third axis beside x and y, if every node has it."""
-    if wanted != ('x', 'y') or len(names.get('z', [])) != 1:
-        return []
-    (name,) = names['z']
-    has = all(node.get(name) is not None for node in nodes.attributes)
-    return [name] if has else []
+def as_numbers(
+    values: Sequence[Any], name: str, describe: Callable[[int], str]
+) -> np.ndarray:
+    """Finite numbers, float64 [N]; strings are parsed."""
+    try:
+        out = np.array(values, dtype=np.float64)
+        if out.shape != (len(values),):
+            raise ValueError
+    except NOT_A_NUMBER:
+        out = np.array([_number(value) for value in values])
+    bad = ~np.isfinite(out)
+    if bad.any():
+        first = int(bad.argmax())
+        if values[first] is None:
+            raise BCMError(
+                f'{describe(first)} has no {name!r} ({int(bad.sum())} of '
+                f'{len(values)} lack a number)'
+            )
+        raise BCMError(
+            f'{describe(first)}: {name!r} must be a finite number (got '
+            f'{values[first]!r})'
+        )
+    return out
+
+
+def as_vectors(
+    values: Sequence[Any], name: str, describe: Callable[[int], str]
+) -> np.ndarray:
+    """As many finite numbers of each item as of the first, [N, A]."""
+    try:
+        table = np.array(values, dtype=np.float64).reshape(len(values), -1)
+        if table.size and np.isfinite(table).all():
+            return table
+    except NOT_A_NUMBER:
+        pass
+    vectors: list[np.ndarray] = []  # find the first that is wrong
+    for index, value in enumerate(values):
+        if value is None:
+            raise BCMError(f'{describe(index)} has no {name!r}')
+        try:
+            vector = np.asarray(value, dtype=np.float64).reshape(-1)
+        except NOT_A_NUMBER:
+            vector = np.full(1, np.nan)
+        if vector.size == 0 or not np.isfinite(vector).all():
+            raise BCMError(
+                f'{describe(index)}: {name!r} must hold finite coordinates '
+                f'(got {value!r})'
+            )
+        if vectors and vector.size != vectors[0].size:
+            raise BCMError(
+                f'{describe(index)}: {name!r} has {vector.size} coordinates, '
+                f'others have {vectors[0].size}'
+            )
+        vectors.append(vector)
+    return np.stack(vectors)
+
+
+def _number(value: object) -> float:
+    """A number, or nan for what is none."""
+    try:
+        return float(value) if np.ndim(value) == 0 else np.nan  # type: ignore
+    except NOT_A_NUMBER:
+        return np.nan

@@ -25,25 +25,20 @@ def from_arrays(
     node_id: Sequence[Any] | np.ndarray | Tensor | None = None,
     **extras: Any,
 ) -> Data:
-    r"""A planning graph from arrays, lists or tensors.
+    r"""A planning graph from arrays, lists or tensors, which are copied.
 
-    All are copied. What :func:`~bcm_pyg.planning_graph` says of edges, costs
-    and coordinates holds here too.
+    Edges, costs and coordinates follow :func:`~bcm_pyg.planning_graph`.
 
     Args:
         pos (array): Coordinates, :obj:`[N, A]` with any :math:`A \geq 1`.
         edge_index (array): Tail and head of each directed edge, :obj:`[2, E]`.
-        edge_cost (array): What each edge costs, :obj:`[E]`.
-        node_id (array, optional): The ids that nodes have elsewhere; kept for
-            :func:`~bcm_pyg.graph.source_routes`. (default: :obj:`None`)
-        **extras (optional): Further attributes with one entry per node or per
-            edge, such as :obj:`lonlat`; where there are as many nodes as edges,
-            those of edges have "edge" in their name. A string or a number
-            describes the whole graph.
-
-    Returns:
-        The canonical graph. If :obj:`pos` was centred, :obj:`pos_origin` is
-        what to add to get the source's coordinates back.
+        edge_cost (array): Cost of each edge, :obj:`[E]`.
+        node_id (array, optional): Labels of the nodes, for
+            :func:`~bcm_pyg.graph.labels_of`. (default: :obj:`None`)
+        **extras (optional): Other attributes with one entry per node or per
+            edge, such as :obj:`lonlat`. If there are as many nodes as edges,
+            names of edge attributes must contain "edge". A string or a number
+            belongs to the whole graph.
     """
     raw = Data(
         pos=_tensor('pos', pos),
@@ -74,8 +69,8 @@ def _extra(name: str, value: Array, raw: Data) -> Any:
     if isinstance(value, (str, bool, int, float)):
         return value
     out = _copied(name, value)
-    if num_entries(name, out) not in graph_sizes(raw.pos, raw.edge_index):
-        nodes, edges = graph_sizes(raw.pos, raw.edge_index)
+    nodes, edges = graph_sizes(raw.pos, raw.edge_index)
+    if num_entries(name, out) not in (nodes, edges):
         raise BCMError(
             f'{name} must have one entry per node ({nodes}) or per edge '
             f'({edges}) (got shape {tuple(out.shape)})'
@@ -86,13 +81,13 @@ def _extra(name: str, value: Array, raw: Data) -> Any:
 def graph_sizes(
     pos: Tensor | np.ndarray, edge_index: Tensor | np.ndarray
 ) -> tuple[int, int]:
-    """Numbers of nodes and edges of arrays that nobody checked yet."""
+    """Numbers of nodes and edges, of arrays that are not checked yet."""
     nodes = pos.shape[0] if pos.ndim else 0
     return nodes, edge_index.shape[-1] if edge_index.ndim else 0
 
 
 def _copied(name: str, value: Array) -> Tensor | np.ndarray:
-    """A tensor of its own, or an array if it does not hold numbers."""
+    """A new tensor, or an array if it does not hold numbers."""
     if isinstance(value, Tensor):
         return value.detach().clone()
     try:

@@ -1,4 +1,4 @@
-"""Maps of the MovingAI benchmarks, in two and three dimensions.
+"""Maps and scenarios of the MovingAI benchmarks, in two and three dimensions.
 
 N. Sturtevant, "Benchmarks for Grid-Based Pathfinding", 2012.
 """
@@ -8,9 +8,13 @@ from __future__ import annotations
 import codecs
 import io
 import re
+import warnings
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
@@ -24,6 +28,20 @@ MAX_BYTES = 2**28
 FREE, BLOCKED = b'.GS', b'@OTW'
 
 
+class Scenarios(NamedTuple):
+    """Queries with their published answers.
+
+    Attributes:
+        starts: :obj:`[B]` long.
+        goals: :obj:`[B]` long.
+        optimal_cost: :obj:`[B]` float64, the length of the shortest route.
+    """
+
+    starts: Tensor
+    goals: Tensor
+    optimal_cost: Tensor
+
+
 def read_movingai(
     path: str | PathLike[str], *, max_edges: int = MAX_EDGES
 ) -> Data:
@@ -32,9 +50,9 @@ def read_movingai(
     Nodes are the free cells; :obj:`pos` and :obj:`coord` are their
     :math:`(x, y)` in a :obj:`.map` (y downward, as published) or
     :math:`(x, y, z)` in a :obj:`.3dmap`. Steps are those of
-    :func:`~bcm_pyg.graph.from_occupancy`: to all neighbours, no cutting of
-    corners, as the published lengths want it. Some maps fall into several
-    components. :obj:`map_name` is the name of the file without its ending.
+    :func:`~bcm_pyg.graph.from_occupancy`: to all neighbours, without cutting
+    corners, as the published lengths assume. A map may have several components.
+    :obj:`map_name` is the name of the file without its endings.
 
     Args:
         path (str or os.PathLike): The map, gzipped or not.
@@ -43,31 +61,62 @@ def read_movingai(
     """
     check_int('max_edges', max_edges, 1)
     content = read_file(path, MAX_BYTES).removeprefix(codecs.BOM_UTF8)
+    is_3d = content.startswith(b'voxel')
     try:
-        if content.startswith(b'voxel'):
-            voxels = _voxels(content, max_edges)
-            return _named(from_occupancy(voxels, max_edges=max_edges), path)
-        data = from_occupancy(_cells(content), max_edges=max_edges)
+        blocked = (_voxels if is_3d else _cells)(content, max_edges)
+        data = from_occupancy(blocked, max_edges=max_edges)
     except BCMError as error:
         raise BCMError(f'{path}: {error}') from None
-    for name in ('pos', 'coord', 'grid_size'):  # rows and columns to x and y
-        data[name] = data[name].flip(1)
-    return _named(data, path)
-
-
-def _named(data: Data, path: str | PathLike[str]) -> Data:
-    """With the name by which scenarios call the map."""
-    data.map_name = map_name(str(path))
+    if not is_3d:  # from row and column to x and y
+        for name in ('pos', 'coord', 'grid_size'):
+            data[name] = data[name].flip(1)
+    data.map_name = _map_name(str(path))
     return data
 
 
-def map_name(path: str) -> str:
-    """The name of a map without folders and endings, in small letters."""
+def read_scenarios(path: str | PathLike[str], data: Data) -> Scenarios:
+    """Queries on a MovingAI map, with the lengths of their shortest routes.
+
+    Args:
+        path (str or os.PathLike): The :obj:`.scen` or :obj:`.3dscen` file,
+            gzipped or not.
+        data (torch_geometric.data.Data): Its map, from
+            :func:`~bcm_pyg.graph.read_movingai`. A map of another size is
+            refused; a map of another name gives a warning.
+    """
+    if data.get('coord') is None or data.get('grid_size') is None:
+        raise BCMError('data is no map: pass the result of read_movingai')
+    content = read_file(path, MAX_BYTES).removeprefix(codecs.BOM_UTF8)
+    try:
+        if data.coord.size(1) == 3:  # the map's name has a line of its own
+            name, _, lines = _scenario_lines(content, 2).partition(b'\n')
+            out = _scenarios(_number_table(lines, range(7)), data)
+        else:
+            lines = _scenario_lines(content, 1)
+            separator = b'\t' if b'\t' in lines else None  # names have spaces
+            out = _scenarios(_scenarios_2d(lines, separator, data), data)
+            name = lines.strip().partition(b'\n')[0].split(separator)[1]
+    except BCMError as error:
+        raise BCMError(f'{path}: {error}') from None
+    meant, own = _map_name(name.decode(errors='replace')), data.get('map_name')
+    if own is not None and meant != own:
+        warnings.warn(
+            f'{path} is for the map {meant!r}, this one is {own!r}',
+            UserWarning,
+            stacklevel=2,
+        )
+    return out
+
+
+def _map_name(path: str) -> str:
+    """The name of a map without folders and endings, in lower case."""
     name = re.split(r'[\\/]', path)[-1].strip().lower()
-    return re.sub(r'(\.gz|\.map|\.3dmap)+$', '', name)
+    while name.endswith(('.gz', '.map', '.3dmap')):
+        name = name.rpartition('.')[0]
+    return name
 
 
-def _cells(content: bytes) -> np.ndarray:
+def _cells(content: bytes, max_edges: int) -> np.ndarray:
     """Which cells of a .map are blocked, [H, W]."""
     head, *bodies = re.split(rb'\nmap[ \t\r]*(?=\n|$)', content, maxsplit=1)
     fields = dict(
@@ -79,18 +128,20 @@ def _cells(content: bytes) -> np.ndarray:
             '"height", "width" and "map" (or with "voxel")'
         )
     height, width = (
-        _number(name.decode(), fields.get(name))
-        for name in (b'height', b'width')
+        _size(name.decode(), fields.get(name)) for name in (b'height', b'width')
     )
-    rows = [line.rstrip() for line in bodies[0].rstrip().splitlines()[1:]]
-    if len(rows) != height:
-        raise BCMError(f'height is {height}, but the map has {len(rows)} rows')
-    for row, line in enumerate(rows):
+    body = bodies[0].rstrip()
+    num_rows = body.count(b'\n')
+    if num_rows != height:
+        raise BCMError(f'height is {height}, but the map has {num_rows} rows')
+    check_cells((height, 1), max_edges)  # before millions of lines are split
+    lines = [line.rstrip() for line in body.split(b'\n')[1:]]
+    for row, line in enumerate(lines):
         if len(line) != width:
             raise BCMError(
                 f'width is {width}, but row {row} has {len(line)} cells'
             )
-    cells = np.frombuffer(b''.join(rows), np.uint8).reshape(height, width)
+    cells = np.frombuffer(b''.join(lines), np.uint8).reshape(height, width)
     blocked = np.isin(cells, list(BLOCKED))
     unknown = ~blocked & ~np.isin(cells, list(FREE))
     if unknown.any():
@@ -111,12 +162,12 @@ def _voxels(content: bytes, max_edges: int) -> np.ndarray:
             'a voxel map begins with "voxel" and three sizes (got '
             f'{head[:40].decode(errors="replace")!r})'
         )
-    shape = tuple(_number('voxel', word) for word in words[1:])
+    shape = tuple(_size('voxel', word) for word in words[1:])
     check_cells(shape, max_edges)
     blocked = np.zeros(shape, dtype=np.bool_)
     if not body.strip():
         return blocked
-    voxels = number_table(body, range(3))
+    voxels = _number_table(body, range(3))
     bad = ((voxels < 0) | (voxels >= shape) | (voxels % 1 != 0)).any(axis=1)
     if bad.any():
         line = int(bad.argmax())
@@ -128,15 +179,68 @@ def _voxels(content: bytes, max_edges: int) -> np.ndarray:
     return blocked
 
 
-def number_table(
-    text: bytes, columns: range, delimiter: str | None = None
+def _scenario_lines(content: bytes, least: int) -> bytes:
+    """All lines but the first, which is checked."""
+    first, _, lines = content.partition(b'\n')
+    if not re.fullmatch(rb'version\s+1(\.0)?\s*', first):
+        shown = first[:40].decode(errors='replace')
+        raise BCMError(f'this is no scenario file: it begins with {shown!r}')
+    if len(lines.strip().split(b'\n', 1)) < least or not lines.strip():
+        raise BCMError('there are no scenarios in the file')
+    return lines
+
+
+def _scenarios_2d(
+    lines: bytes, separator: bytes | None, data: Data
 ) -> np.ndarray:
-    """Columns of numbers, float64 [rows, columns]."""
+    """Start, goal and length, after the size of the map was compared."""
+    table = _number_table(lines, range(2, 9), separator)
+    size = table[:, :2]
+    bad = (size != data.grid_size.cpu().numpy()).any(axis=1)
+    if bad.any():
+        query = int(bad.argmax())
+        raise BCMError(
+            f'scenario {query} is for a map of {size[query].tolist()} cells, '
+            f'this one has {data.grid_size[0].tolist()}'
+        )
+    return table[:, 2:]
+
+
+def _scenarios(table: np.ndarray, data: Data) -> Scenarios:
+    size = data.grid_size[0].tolist()
+    axes = len(size)
+    node = np.full(size, -1)
+    coord = data.coord.cpu().numpy()
+    node[tuple(coord.T)] = np.arange(len(coord))
+    ends: list[Tensor] = []
+    for name, xyz in (('start', table[:, :axes]), ('goal', table[:, axes:-1])):
+        inside = ((xyz >= 0) & (xyz < size) & (xyz % 1 == 0)).all(axis=1)
+        cell = np.where(inside[:, None], xyz, 0).astype(np.int64)
+        ids = np.where(inside, node[tuple(cell.T)], -1)
+        if (ids < 0).any():
+            query = int((ids < 0).argmax())
+            raise BCMError(
+                f'the {name} of scenario {query}, {xyz[query].tolist()}, is '
+                'no free cell of the map'
+            )
+        ends.append(torch.from_numpy(ids).to(data.coord.device))
+    cost = table[:, -1].copy()
+    bad = ~(np.isfinite(cost) & (cost >= 0))
+    if bad.any():
+        query = int(bad.argmax())
+        raise BCMError(f'the length of scenario {query} is {cost[query]}')
+    return Scenarios(ends[0], ends[1], torch.from_numpy(cost))
+
+
+def _number_table(
+    text: bytes, columns: range, separator: bytes | None = None
+) -> np.ndarray:
+    """Columns of numbers, float64 [lines, columns]."""
     try:
         return np.loadtxt(
             io.BytesIO(text),
             comments=None,
-            delimiter=delimiter,
+            delimiter=None if separator is None else separator.decode(),
             usecols=columns,
             ndmin=2,
         )
@@ -144,7 +248,7 @@ def number_table(
         raise BCMError(str(error)) from None
 
 
-def _number(name: str, text: bytes | None) -> int:
+def _size(name: str, text: bytes | None) -> int:
     """A size that a header gives."""
     if text is None or not text.isdigit() or len(text) > 9:
         shown = None if text is None else text[:40].decode(errors='replace')

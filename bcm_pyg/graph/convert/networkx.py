@@ -13,7 +13,6 @@ from bcm_pyg.geo import are_degrees, local_metres, warn_of_degrees
 from ..labels import as_node_id
 from ..planning_graph import planning_graph
 from . import _attributes as source
-from ._numbers import as_numbers, vector_column
 
 #: An attribute, or a function of tail, head and the edge's attributes.
 Cost: TypeAlias = str | Callable[[Any, Any, Any], float]
@@ -30,12 +29,11 @@ def from_networkx(
 ) -> Data:
     r"""A planning graph from a networkx graph of any kind.
 
-    Only coordinates and costs are read, so that nodes and edges may carry
-    whatever else they like. An edge of an undirected graph goes both ways, of
-    parallel edges the cheapest is kept, numbers may be strings. The graph is
-    left untouched. :obj:`data.node_id` holds the labels of the nodes:
-    :func:`~bcm_pyg.graph.find_nodes` and
-    :func:`~bcm_pyg.graph.source_routes` translate.
+    Only coordinates and costs are read. An edge of an undirected graph goes
+    both ways, the cheapest of parallel edges is kept, numbers may be strings.
+    The networkx graph is not changed. :obj:`data.node_id` holds its nodes as
+    labels: see :func:`~bcm_pyg.graph.nodes_from_labels` and
+    :meth:`~bcm_pyg.Plan.to_labels`.
 
     Args:
         graph (networkx.Graph): Also a :class:`DiGraph`, :class:`MultiGraph` or
@@ -43,29 +41,29 @@ def from_networkx(
         cost (str or callable, optional): The edge attribute with the costs, or
             a function of tail, head and the attributes of an edge.
             :obj:`"length"` is straight-line length if no edge has an attribute
-            of that name. By default the one attribute of edges that is called
-            weight, cost, length, distance, travel_time or the like.
+            of that name. (default: the one edge attribute that is called
+            weight, cost, length, distance, travel_time or the like)
         pos (str, list or dict, optional): The node attribute with all
             coordinates, the attributes with one each such as :obj:`("x",
-            "y")`, or a dictionary from nodes to coordinates. By default
+            "y")`, or a dictionary from nodes to coordinates. (default:
             attributes called pos, coordinates or the like, x and y (and z if
-            every node has it), else lon and lat.
-        project (bool, optional): If set to :obj:`True`, coordinates are taken
-            for longitudes and latitudes, in this order unless :obj:`pos` names
-            them the other way round (lon and lat if nodes have them), and
-            become metres east and north of the middle. Otherwise degrees, known
-            by their names or the graph's :obj:`crs`, are taken with a warning.
-            (default: :obj:`False`)
+            every node has it), else lon and lat)
+        project (bool, optional): If set to :obj:`True`, coordinates are
+            longitudes and latitudes, in this order unless :obj:`pos` names them
+            the other way round (lon and lat if nodes have them), and become
+            metres east and north of the middle. Otherwise coordinates that are
+            degrees by their names or the graph's :obj:`crs` are used with a
+            warning. (default: :obj:`False`)
 
     Returns:
         The canonical graph, with :obj:`node_id`, with :obj:`lonlat` where
-        known, and with :obj:`pos_origin`, which is what to add to :obj:`pos`
-        for the source's coordinates (or the metres).
+        known, and with :obj:`pos_origin`: add it to :obj:`pos` for the
+        coordinates of the source (or the metres).
     """
     nodes, edges = source.nodes_and_edges(graph)
     crs = graph.graph.get('crs')
-    position, lonlat = _places(nodes, pos, project, crs)
-    return build(nodes, edges, cost, position, lonlat)
+    position, lonlat = _coordinates(nodes, pos, project, crs)
+    return build(nodes, edges, cost, position, lonlat, nodes.labels)
 
 
 def build(
@@ -74,38 +72,34 @@ def build(
     cost: Cost | None,
     position: np.ndarray,
     lonlat: np.ndarray | None,
-    labels: Sequence[Any] | None = None,
+    labels: Sequence[Any],
 ) -> Data:
-    """The planning graph of nodes at known places."""
-    place = {label: node for node, label in enumerate(nodes.labels)}
+    """The planning graph of nodes with known coordinates."""
+    node = {name: index for index, name in enumerate(nodes.labels)}
     raw = Data(
         pos=torch.from_numpy(position),
         edge_index=torch.tensor(
-            [[place[n] for n in edges.tail], [place[n] for n in edges.head]]
+            [[node[n] for n in edges.tail], [node[n] for n in edges.head]]
         ),
-        node_id=as_node_id(nodes.labels if labels is None else labels),
+        node_id=as_node_id(labels),
         num_nodes=len(nodes.labels),
     )
     if lonlat is not None:
         raw.lonlat = torch.from_numpy(lonlat)
-    if cost is None:
-        cost = source.cost_name(edges)
+    cost = source.cost_name(edges) if cost is None else cost
+    name = cost if isinstance(cost, str) else 'cost'
     if isinstance(cost, str):
         if cost == 'length' and not any(cost in e for e in edges.attributes):
             return planning_graph(raw, cost)
         values = [item.get(cost) for item in edges.attributes]
-        name = cost
     elif callable(cost):
-        values, name = (
-            [cost(*edge) for edge in zip(*edges, strict=True)],
-            'cost',
-        )
+        values = [cost(*edge) for edge in zip(*edges, strict=True)]
     else:
         raise BCMError(
             'cost must be the name of an edge attribute or a function (got '
             f'{cost!r})'
         )
-    numbers = as_numbers(values, name, edges.describe)
+    numbers = source.as_numbers(values, name, edges.describe)
     if (numbers < 0).any():
         bad = int((numbers < 0).argmax())
         raise BCMError(
@@ -116,32 +110,34 @@ def build(
     return planning_graph(raw)
 
 
-def _places(
+def _coordinates(
     nodes: source.Nodes, pos: Position | None, project: bool, crs: Any
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Coordinates to plan with; longitudes and latitudes where known."""
     lonlat = None
+    in_degrees = True
     if pos is not None:
-        chosen = _position(nodes, pos)
-        names = _axis_names(pos)
-        in_degrees = project or _name_degrees(names)
+        chosen, names = _chosen(nodes, pos)
+        in_degrees = project or bool(
+            {names, names[::-1]} & set(source.DEGREE_NAMES)
+        )
         if names[::-1] in (*source.DEGREE_NAMES, ('x', 'y')):
             lonlat = np.ascontiguousarray(chosen[:, ::-1])
     elif project and (known := source.degrees(nodes)) is not None:
-        chosen, in_degrees = known, True
+        chosen = known
     elif (flat := source.planar(nodes)) is not None:
         chosen, in_degrees = flat, project
         if not project and _says_degrees(crs, flat, nodes):
             in_degrees, lonlat = True, flat[:, :2].copy()
     elif (known := source.degrees(nodes)) is not None:
-        chosen, in_degrees = known, True
+        chosen = known
     else:
         source.degrees(nodes, partly=True)  # says which node has none
         raise BCMError(
             'no coordinates found: nodes need an attribute such as pos, x and '
             'y, or lon and lat. Name others with pos=..., or pass a '
-            'dictionary: pos={node: node for node in graph} if nodes are '
-            'called by their places'
+            'dictionary: pos={node: node for node in graph} if the labels of '
+            'nodes are coordinates'
         )
     if not in_degrees:
         return chosen, source.known_degrees(nodes)
@@ -154,9 +150,9 @@ def _places(
 
 
 def _says_degrees(crs: Any, flat: np.ndarray, nodes: source.Nodes) -> bool:
-    """Whether x and y are degrees, by the system that OSMnx keeps.
+    """Whether x and y are degrees by the system that OSMnx keeps.
 
-    Not where nodes have longitudes and latitudes beside them.
+    Not if nodes have longitudes and latitudes beside them.
     """
     return (
         crs is not None
@@ -166,12 +162,15 @@ def _says_degrees(crs: Any, flat: np.ndarray, nodes: source.Nodes) -> bool:
     )
 
 
-def _position(nodes: source.Nodes, pos: Position) -> np.ndarray:
+def _chosen(
+    nodes: source.Nodes, pos: Position
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Coordinates that were asked for, and the names of their axes if given."""
     if isinstance(pos, str):
-        return source.vector_at(nodes, pos)
+        return nodes.vectors(pos), ()
     if isinstance(pos, Mapping):
         values = [pos.get(label) for label in nodes.labels]
-        return vector_column(values, 'pos', nodes.describe)
+        return source.as_vectors(values, 'pos', nodes.describe), ()
     try:
         axes = list(pos)
     except TypeError:
@@ -181,14 +180,4 @@ def _position(nodes: source.Nodes, pos: Position) -> np.ndarray:
             'pos must be the name of a node attribute, a list of names or a '
             f'dictionary from nodes to coordinates (got {pos!r})'
         )
-    return source.axes_at(nodes, axes)
-
-
-def _axis_names(pos: Position) -> tuple[str, ...]:
-    if isinstance(pos, (str, Mapping)):
-        return ()
-    return tuple(name.lower() for name in pos)
-
-
-def _name_degrees(names: tuple[str, ...]) -> bool:
-    return bool({names, names[::-1]} & set(source.DEGREE_NAMES))
+    return nodes.axes(axes), tuple(name.lower() for name in axes)

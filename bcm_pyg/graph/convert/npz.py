@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import zipfile
 from os import PathLike
 from typing import Any
@@ -9,13 +10,14 @@ from numpy.lib import format as npy
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import as_path
 
 from ..planning_graph import COST_NAMES, num_entries
 from .arrays import from_arrays, graph_sizes
 
-#: Bytes that the arrays of a file may have in memory, all together.
+#: Bytes that the numbers of a file may have as float64, all together.
 MAX_BYTES = 2**32
-#: What is about nodes, whatever its length: a wrong one is an error.
+#: Attributes of nodes: another length is an error.
 OF_NODES = {'node_id', 'lonlat', 'coord'}
 
 
@@ -23,11 +25,10 @@ def read_npz(path: str | PathLike[str], cost: str | None = None) -> Data:
     """A planning graph from a file of numpy arrays.
 
     The file holds :obj:`pos` :obj:`[N, A]`, :obj:`edge_index` :obj:`[2, E]` and
-    costs :obj:`[E]`. Further arrays come along if they have one entry per node
-    or per edge (see :func:`~bcm_pyg.graph.from_arrays`), such as
-    :obj:`node_id` and :obj:`lonlat`, and so do single strings and numbers;
-    others are left out. Nothing in the file is run: arrays of objects are
-    refused.
+    costs :obj:`[E]`. Other arrays are kept if they have one entry per node or
+    per edge (see :func:`~bcm_pyg.graph.from_arrays`), such as :obj:`node_id`
+    and :obj:`lonlat`, or are single strings or numbers. Arrays of objects are
+    refused, so that no code in the file is run.
 
     Args:
         path (str or os.PathLike): The file.
@@ -55,7 +56,7 @@ def read_npz(path: str | PathLike[str], cost: str | None = None) -> Data:
             f'{edge_cost.shape}): name another array with cost=...'
         )
     pos, edge_index = arrays.pop('pos'), arrays.pop('edge_index')
-    arrays.pop('edge_cost', None)  # those asked for go by this name
+    arrays.pop('edge_cost', None)  # it will hold the costs asked for
     sizes = graph_sizes(pos, edge_index)
     for name in OF_NODES & arrays.keys():
         if arrays[name].shape[:1] != sizes[:1]:
@@ -77,8 +78,8 @@ def read_npz(path: str | PathLike[str], cost: str | None = None) -> Data:
 
 def _read(path: str | PathLike[str]) -> dict[str, np.ndarray]:
     """All arrays of a file, after a look at their sizes."""
-    if not isinstance(path, (str, PathLike)):
-        raise BCMError(f'path must name a file (got {path!r})')
+    if as_path('path', path).is_fifo():  # which would make the reader wait
+        raise BCMError(f'{path} is not a file')
     try:
         with zipfile.ZipFile(path) as archive:
             room = MAX_BYTES
@@ -94,27 +95,25 @@ def _read(path: str | PathLike[str]) -> dict[str, np.ndarray]:
         raise BCMError(f'there is no file {path}') from None
     except BCMError:
         raise
-    except Exception as error:  # what is damaged breaks it in many ways
+    except Exception as error:  # damaged files break it in many ways
         raise BCMError(f'cannot read arrays from {path}: {error}') from None
 
 
 def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
-    """Bytes that an array will take, by its own header."""
+    """Bytes that an array takes as float64, by its own header."""
     with archive.open(entry) as file:
         version = npy.read_magic(file)
         if version == (1, 0):
             shape, _, dtype = npy.read_array_header_1_0(file)
         else:
             shape, _, dtype = npy.read_array_header_2_0(file)
-    size = int(dtype.itemsize)
-    for length in shape:
-        size *= int(length)
+    count = math.prod(int(length) for length in shape)
     if dtype.hasobject:
         raise ValueError(
             f'{entry.filename} is an array of objects, which could run code'
         )
-    if size > entry.file_size:
+    if count * dtype.itemsize > entry.file_size:
         raise ValueError(
             f'{entry.filename} is said to be of shape {shape} and type {dtype}'
         )
-    return size
+    return count * max(int(dtype.itemsize), 8)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import product
 
@@ -25,16 +26,16 @@ def from_occupancy(
     r"""The free cells of a grid, each joined to all its free neighbours.
 
     Steps to the 8 neighbours of a cell (26 in three dimensions) cost 1,
-    :math:`\sqrt{2}` or :math:`\sqrt{3}`. Corners are not cut: a diagonal step
-    needs every cell of the box that it crosses to be free. Nodes are the free
-    cells alone, row by row; :obj:`coord` and :obj:`pos` are their indices in
-    the array, :obj:`grid_size` its shape.
+    :math:`\sqrt{2}` or :math:`\sqrt{3}`. Corners are not cut: every cell of the
+    box that a diagonal step crosses must be free. Nodes are the free cells, in
+    the order of the array; :obj:`coord` and :obj:`pos` are their indices in it,
+    :obj:`grid_size` is its shape.
 
     Args:
         occupied (numpy.ndarray or torch.Tensor): True where blocked, of any
             number of dimensions.
-        max_edges (int, optional): Grids of more directed edges are refused;
-            building one takes about 90 bytes of memory for each. (default:
+        max_edges (int, optional): Grids of more directed edges are refused.
+            Building one takes about 90 bytes of memory per edge. (default:
             :obj:`2 ** 26`)
     """
     check_int('max_edges', max_edges, 1)
@@ -81,41 +82,32 @@ def from_occupancy(
 
 def check_cells(shape: tuple[int, ...], max_edges: int) -> None:
     """Refuses a grid by its shape alone, before anything of it is built."""
-    cells = 1
-    for size in shape:
-        cells *= size
+    cells, shown = math.prod(shape), ' x '.join(map(str, shape))
     if cells == 0:
-        raise BCMError(f'the grid has no cells: it is {_by(shape)}')
+        raise BCMError(f'the grid has no cells: it is {shown}')
     if cells > max_edges:
         raise BCMError(
-            f'the grid is {_by(shape)}: it has more cells than max_edges = '
+            f'the grid is {shown}: it has more cells than max_edges = '
             f'{max_edges:,}'
         )
 
 
-def _steps(ndim: int) -> Iterator[tuple[tuple[Slices, Slices], float, list]]:
-    """Half of the moves: where they start and end, their length, their box.
+def _steps(
+    ndim: int,
+) -> Iterator[tuple[tuple[Slices, Slices], float, list[Slices]]]:
+    """Half of the moves: their tails and heads, their length, their box.
 
-    The other half are the same the other way. A move shifts some axes by one;
-    its box are the cells with any of these axes shifted.
+    The other half are the reverse moves. A move shifts some axes by one; its
+    box are the cells with any of these axes shifted.
     """
     here, back, ahead = slice(None), slice(None, -1), slice(1, None)
+    ends = {0: (here, here), 1: (back, ahead), -1: (ahead, back)}
     for move in product((-1, 0, 1), repeat=ndim):
         if move <= (0,) * ndim:
             continue
-        choices = [
-            {0: (here, here), 1: (back, ahead), -1: (ahead, back)}[shift]
-            for shift in move
-        ]
-        tail = tuple(choice[0] for choice in choices)
-        head = tuple(choice[1] for choice in choices)
-        box = set_of_cells(choices)
-        yield (tail, head), float(np.count_nonzero(move)) ** 0.5, box
-
-
-def set_of_cells(choices: list[tuple[slice, slice]]) -> list[Slices]:
-    """Every mixture of unshifted and shifted axes, once."""
-    return list(product(*((a,) if a == b else (a, b) for a, b in choices)))
+        tail, head = zip(*(ends[shift] for shift in move), strict=True)
+        box = product(*(ends[shift] if shift else (here,) for shift in move))
+        yield (tail, head), float(np.count_nonzero(move)) ** 0.5, list(box)
 
 
 def _mask(occupied: np.ndarray | Tensor) -> np.ndarray:
@@ -134,7 +126,3 @@ def _mask(occupied: np.ndarray | Tensor) -> np.ndarray:
     if occupied.ndim == 0:
         raise BCMError('occupied must have at least one axis')
     return occupied
-
-
-def _by(shape: tuple[int, ...]) -> str:
-    return ' x '.join(str(size) for size in shape)

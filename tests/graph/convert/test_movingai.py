@@ -1,4 +1,5 @@
 import gzip
+import os
 import warnings
 from pathlib import Path
 
@@ -11,7 +12,13 @@ from hypothesis import strategies as st
 
 from bcm_pyg import BCMError
 from bcm_pyg.baselines import Dijkstra
-from bcm_pyg.graph import from_occupancy, read_movingai, read_scenarios
+from bcm_pyg.graph import (
+    from_occupancy,
+    read_movingai,
+    read_npz,
+    read_scenarios,
+)
+from bcm_pyg.graph.convert import movingai
 
 MAP = b"""type octile
 height 3
@@ -130,6 +137,24 @@ def test_other_files(tmp_path):
         read_movingai(
             write(tmp_path / 'a.map', gzip.compress(MAP, mtime=0)[:-9])
         )
+
+
+def test_long_names_and_pipes(tmp_path):
+    """Neither takes long: 16,000 endings, and a pipe that nobody writes to."""
+    assert movingai._map_name('.gz' * 16000 + 'x') == '.gz' * 16000 + 'x'
+    assert movingai._map_name('A/b.MAP.gz' + '.gz' * 16000) == 'b'
+    os.mkfifo(tmp_path / 'a.map')
+    for path in (tmp_path / 'a.map', None, 1):
+        with pytest.raises(BCMError, match='not a file|must name a file'):
+            read_movingai(path)  # type: ignore[arg-type]
+    with pytest.raises(BCMError, match='not a file'):
+        read_npz(tmp_path / 'a.map')
+
+
+def test_more_rows_than_edges(tmp_path):
+    content = b'type octile\nheight 50\nwidth 1\nmap\n' + b'.\n' * 50
+    with pytest.raises(BCMError, match='more cells than max_edges = 49'):
+        read_movingai(write(tmp_path / 'a.map', content), max_edges=49)
 
 
 # Voxels ----------------------------------------------------------------------

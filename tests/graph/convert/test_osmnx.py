@@ -9,7 +9,7 @@ from helpers import assert_same_data
 
 from bcm_pyg import BCMError
 from bcm_pyg.baselines import Dijkstra
-from bcm_pyg.graph import from_osmnx
+from bcm_pyg.graph import from_osmnx, labels_of
 
 OSMID = [625030, 1839958247, 53295141]
 
@@ -189,6 +189,25 @@ def test_bad_graphml(tmp_path, content, message):
     path.write_bytes(content)
     with pytest.raises(BCMError, match=message):
         from_osmnx(path)
+
+
+@pytest.mark.parametrize('encoding', ['gb2312', 'shift_jis', 'utf-7', 'none'])
+def test_graphml_of_other_encodings(tmp_path, encoding):
+    path = tmp_path / 'a.graphml'
+    path.write_text(f'<?xml version="1.0" encoding="{encoding}"?><a/>')
+    with pytest.raises(BCMError, match='no GraphML|no readable GraphML'):
+        from_osmnx(path)
+
+
+def test_labels_of_thousands_of_digits_stay_strings(tmp_path):
+    graph = nx.MultiDiGraph(crs='epsg:32631')
+    names = ['1' * 5000, '2']
+    for number, name in enumerate(names):
+        graph.add_node(name, x=float(number), y=1e6)
+    graph.add_edge(*names, length=1.0)
+    nx.write_graphml(graph, tmp_path / 'a.graphml')
+    data = from_osmnx(tmp_path / 'a.graphml')
+    assert labels_of(data) == names
 
 
 def test_truncated_graphml(tmp_path):
