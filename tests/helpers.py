@@ -32,6 +32,7 @@ from bcm_pyg.planning import (
 
 ALL_ENCODERS = [
     'interaction',
+    'continuous_interaction',
     'one_hot',
     'k_hot',
     'gnn',

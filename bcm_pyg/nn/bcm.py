@@ -14,8 +14,8 @@ from bcm_pyg.typing import Ids
 from bcm_pyg.utils import Adjacency, as_ids, as_queries, check_int
 
 from .encoders import NodeEncoder, encoder_resolver
+from .encoders.base import select_nodes
 from .encoders.check import check_embeddings
-from .encoders.rows import select_rows
 from .modes import evaluating
 from .transition import Transition
 from .values import pair_values
@@ -220,7 +220,7 @@ class BCM(torch.nn.Module):
         weight = self.transition.lin1.weight
         per_node = getattr(self.encoder, 'per_node', False)
         if nodes is not None and per_node:
-            data = select_rows(data, nodes)
+            data = select_nodes(data, nodes)
         if isinstance(self.encoder, NodeEncoder):
             out = self.encoder.project(data, weight)
         else:

@@ -10,21 +10,23 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.nn.modes import evaluating
 
-from .base import NodeEncoder
-from .rows import select_rows
+from .base import NodeEncoder, select_nodes
 
 
 def check_encoder(encoder: torch.nn.Module, data: Data) -> None:
-    """Tries an encoder on a graph and says what is wrong with it.
+    """Checks an encoder of your own on a graph.
 
-    Run it on an encoder of your own before training: it checks the width and
-    the dtype of the embeddings, that they are finite and repeatable, that
-    gradients arrive at every parameter, that :meth:`project` agrees with
-    :meth:`forward`, that :attr:`per_node` holds where it is claimed, and that
-    the configuration rebuilds an encoder of the same shape.
+    It checks the width and the dtype of the embeddings, that they are finite
+    and repeatable, that gradients arrive at every parameter, that
+    :meth:`project` agrees with :meth:`forward`, that :attr:`per_node` holds if
+    it is set, and that the configuration rebuilds an encoder of the same shape.
+
+    Args:
+        encoder (torch.nn.Module): The encoder.
+        data (torch_geometric.data.Data): The graph.
 
     Raises:
-        BCMError: With the first thing found.
+        BCMError: With the first problem found.
     """
     name = type(encoder).__name__
     if not isinstance(encoder, torch.nn.Module):
@@ -74,7 +76,7 @@ def _check(encoder: torch.nn.Module, data: Data, name: str) -> None:
     _check_gradients(encoder, dense, name)
     if isinstance(encoder, NodeEncoder):
         _check_project(encoder, data, dense, name)
-        _check_rows(encoder, data, dense, name)
+        _check_per_node(encoder, data, dense, name)
         _check_config(encoder, name)
 
 
@@ -118,14 +120,14 @@ def _check_project(
         raise BCMError(f'{name}: project() does not agree with forward()')
 
 
-def _check_rows(
+def _check_per_node(
     encoder: NodeEncoder, data: Data, dense: Tensor, name: str
 ) -> None:
     if not encoder.per_node:
         return
     nodes = torch.arange(int(data.num_nodes) - 1, -1, -2, device=dense.device)
     try:
-        some = _dense(encoder(select_rows(data, nodes)))
+        some = _dense(encoder(select_nodes(data, nodes)))
     except Exception as error:
         raise BCMError(
             f'{name} claims per_node, but fails when asked for some nodes '

@@ -1,4 +1,4 @@
-"""Where a node lies on each coordinate axis."""
+"""Coordinate axes: codes, bins between bounds, and tables along them."""
 
 from __future__ import annotations
 
@@ -12,29 +12,18 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import check_int
 
-
-def finite_bounds(
-    bounds: Sequence[Sequence[float]],
-) -> tuple[tuple[float, float], ...]:
-    """Lowest and highest position of each axis, checked."""
-    out = tuple((float(low), float(high)) for low, high in bounds)
-    for axis, (low, high) in enumerate(out):
-        if not -math.inf < low <= high < math.inf:
-            raise BCMError(
-                f'bounds must be finite and ascending (axis {axis} has '
-                f'{low}, {high})'
-            )
-    return out
+#: How tables may start.
+INITS = ('smooth', 'random')
 
 
 class Axes:
-    r"""Codes on each axis: integers, or real numbers between two bins.
+    r"""Codes on each axis: integers, or positions between two bins.
 
     With integer coordinates a node has one code per axis, :obj:`data.coord`.
     With real ones axis :math:`a` is cut into :math:`S_a` equidistant bins
     between its bounds and a node lies between two of them,
-    :math:`(1 - w) \, b + w \, (b + 1)`, so that whatever is looked up is
-    continuous in position. Positions beyond the bounds count as on them.
+    :math:`(1 - w) \, b + w \, (b + 1)`, so that lookups are continuous in the
+    position. Positions beyond the bounds count as on them.
 
     Args:
         sizes (Sequence[int]): Number of codes or bins of each axis.
@@ -63,60 +52,48 @@ class Axes:
 
     @classmethod
     def from_data(cls, data: Data, bins: int | None = None) -> Axes:
-        r"""Fits a canonical graph.
+        r"""Axes of a canonical graph.
 
-        Integer codes are taken where the graph has them and no number of bins
-        is asked for. Otherwise each axis gets :obj:`bins` bins, by default
-        twice the :math:`A`-th root of :math:`N`, at least 16 and at most 256.
+        They have integer codes if the graph has them and :obj:`bins` is
+        :obj:`None`. Otherwise each axis gets :obj:`bins` bins, by default twice
+        the :math:`A`-th root of :math:`N`, at least 16 and at most 256.
         """
         if bins is None and data.get('coord') is not None:
             return cls((data.coord.max(dim=0).values + 1).tolist())
-        num_axes = data.pos.size(1)
+        num_nodes, num_axes = data.pos.shape
         if bins is None:
-            bins = round(2 * data.pos.size(0) ** (1 / num_axes))
-            bins = min(max(bins, 16), 256)
+            bins = min(max(round(2 * num_nodes ** (1 / num_axes)), 16), 256)
         check_int('bins', bins, 2)
-        low, high = data.pos.min(0).values, data.pos.max(0).values
-        bounds = list(zip(low.tolist(), high.tolist(), strict=True))
-        return cls([bins] * num_axes, bounds)
+        return cls([bins] * num_axes, bounds_of(data.pos))
 
     def __len__(self) -> int:
         return len(self.sizes)
 
     def coarser(self, factor: int) -> Axes:
-        """The same axes with so many times fewer bins, at least two."""
+        """The same axes with :obj:`factor` times fewer bins, at least two."""
         sizes = [max(2, -(-size // factor)) for size in self.sizes]
         return Axes(sizes, self.bounds)
 
     def locate(self, data: Data) -> tuple[Tensor, Tensor | None]:
-        """The codes :obj:`[N, A]`, and how far to the next bin :obj:`[N, A]`.
+        """Codes of nodes and the share of the next one, both :obj:`[N, A]`.
 
         The second is :obj:`None` for integer codes.
         """
         if self.bounds is None:
             return self._codes(data), None
-        return self.between(self.place(data))
+        return self.bins(self.unit_positions(data.pos))
 
-    def place(self, data: Data) -> Tensor:
-        """Where nodes lie between the bounds of each axis, from 0 to 1."""
+    def unit_positions(self, pos: Tensor) -> Tensor:
+        """Positions between the bounds of each axis, from 0 to 1."""
         assert self.bounds is not None
-        pos = data.pos
-        if pos.dtype != torch.float32 or pos.size(1) != len(self):
-            raise BCMError(
-                f'pos must be float32 of shape [N, {len(self)}] (got '
-                f'{pos.dtype} of shape {tuple(pos.shape)}): pass '
-                'planning_graph(data)'
-            )
-        low, high = pos.new_tensor(self.bounds).T
-        span = (high - low).clamp(min=torch.finfo(pos.dtype).tiny)
-        return ((pos - low) / span).clamp(0, 1)
+        return scaled_positions(pos, self.bounds).clamp(0, 1)
 
-    def between(self, place: Tensor) -> tuple[Tensor, Tensor]:
-        """The bins below places in :math:`[0, 1]`, and how far to the next."""
-        last = place.new_tensor(self.sizes) - 1
-        place = place * last
-        lower = torch.minimum(place.floor(), last - 1)
-        return lower.long(), place - lower
+    def bins(self, unit: Tensor) -> tuple[Tensor, Tensor]:
+        """Bins below positions in :math:`[0, 1]`, and the share of the next."""
+        last = unit.new_tensor(self.sizes) - 1
+        position = unit * last
+        lower = torch.minimum(position.floor(), last - 1)
+        return lower.long(), position - lower
 
     def _codes(self, data: Data) -> Tensor:
         coord = data.get('coord')
@@ -141,3 +118,59 @@ class Axes:
         if self.bounds is not None:
             config['bounds'] = [list(bound) for bound in self.bounds]
         return config
+
+
+def finite_bounds(
+    bounds: Sequence[Sequence[float]],
+) -> tuple[tuple[float, float], ...]:
+    """Lowest and highest position of each axis, checked."""
+    out = tuple((float(low), float(high)) for low, high in bounds)
+    for axis, (low, high) in enumerate(out):
+        if not -math.inf < low <= high < math.inf:
+            raise BCMError(
+                f'bounds must be finite and ascending (axis {axis} has '
+                f'{low}, {high})'
+            )
+    return out
+
+
+def bounds_of(pos: Tensor) -> list[tuple[float, float]]:
+    """Lowest and highest position of each axis."""
+    low, high = pos.aminmax(dim=0)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
+def scaled_positions(pos: Tensor, bounds: Sequence[Sequence[float]]) -> Tensor:
+    """Positions in units of the bounds: 0 at the lower, 1 at the higher."""
+    check_positions(pos, len(bounds))
+    low, high = pos.new_tensor(bounds).T
+    span = (high - low).clamp(min=torch.finfo(pos.dtype).tiny)
+    return (pos - low) / span
+
+
+def check_positions(pos: Tensor, num_axes: int) -> None:
+    """Refuses positions that are not those of a canonical graph."""
+    if pos.dtype != torch.float32 or pos.size(1) != num_axes:
+        raise BCMError(
+            f'pos must be float32 of shape [N, {num_axes}] (got {pos.dtype} of '
+            f'shape {tuple(pos.shape)}): pass planning_graph(data)'
+        )
+
+
+@torch.no_grad()
+def draw_table(table: Tensor, init: str) -> None:
+    """Fills a table :obj:`[S, C]` with waves along the axis, or with noise."""
+    if init == 'random':
+        bound = 1 / math.sqrt(table.size(0))
+        table.uniform_(-bound, bound)
+        return
+    size, channels = table.shape
+    position = torch.linspace(0, 1, size)[:, None]
+    frequency = torch.arange(channels) // 2 + 1
+    height = frequency**-0.5  # slow waves are higher
+    height = height / height.square().mean().sqrt()
+    phase = 2 * math.pi * torch.rand((channels + 1) // 2)
+    phase = phase.repeat_interleave(2)[:channels]
+    quarter = math.pi / 2 * (torch.arange(channels) % 2)  # cosine, then sine
+    wave = (math.pi * frequency * position + phase - quarter).cos()
+    table.copy_(height * wave)

@@ -1,4 +1,4 @@
-r"""Nodes that share a place, which coordinates alone cannot tell apart."""
+"""Nodes at the same position, which coordinates alone cannot tell apart."""
 
 from __future__ import annotations
 
@@ -10,60 +10,57 @@ from torch.nn import Parameter
 
 from bcm_pyg.errors import BCMError
 
-#: Width of the rows that tell nodes at one place apart.
+#: Width of the vectors that tell such nodes apart.
 COINCIDENT_CHANNELS = 8
 
-#: Steps between two rows of a table that float32 tells apart in what lies
-#: between them.
+#: Steps between two entries of a table that float32 tells apart.
 STEPS = 2**16
 
 
-def seen_places(place: Tensor, sizes: Sequence[int]) -> Tensor:
-    """Places as they look through a table along each axis.
+def visible_positions(unit: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Positions, rounded to what a table along each axis can tell apart.
 
-    Nodes may lie at distinct positions and yet so near that all a table makes
-    of them is the same.
+    Nodes may be at distinct positions and yet so near that a table gives them
+    the same embedding.
 
     Args:
-        place (torch.Tensor): From 0 to 1, :obj:`[N, A]`.
-        sizes (Sequence[int]): Rows of the table of each axis.
+        unit (torch.Tensor): Positions from 0 to 1, :obj:`[N, A]`.
+        sizes (Sequence[int]): Length of the table of each axis.
     """
-    last = place.new_tensor(sizes) - 1
-    return (place * last * STEPS).round()
+    last = unit.new_tensor(sizes) - 1
+    return (unit * last * STEPS).round()
 
 
-def occupation_order(place: Tensor) -> Tensor:
-    """How many nodes of lower id are at the place of each node, :obj:`[N]`.
+def occupation_order(positions: Tensor) -> Tensor:
+    """Number of nodes of lower id at the position of each node, :obj:`[N]`.
 
-    It is 0 for all nodes of a graph whose places :obj:`[N, A]` are distinct.
+    It is 0 for all nodes of a graph whose positions :obj:`[N, A]` are distinct.
     """
-    position = torch.arange(place.size(0), device=place.device)
-    # One stable sort an axis is far faster than to find unique rows.
-    order = position
-    for column in place.T:
-        order = order[column[order].argsort(stable=True)]
-    ordered = place[order]
-    first = torch.ones_like(position, dtype=torch.bool)
+    index = torch.arange(positions.size(0), device=positions.device)
+    # One stable sort an axis is far faster than unique over vectors.
+    order = index
+    for axis in positions.T:
+        order = order[axis[order].argsort(stable=True)]
+    ordered = positions[order]
+    first = torch.ones_like(index, dtype=torch.bool)
     first[1:] = (ordered[1:] != ordered[:-1]).any(dim=1)
-    begin = torch.where(first, position, 0).cummax(0).values
-    out = torch.empty_like(position)
-    out[order] = position - begin
+    begin = torch.where(first, index, 0).cummax(0).values
+    out = torch.empty_like(index)
+    out[order] = index - begin
     return out
 
 
 class CoincidentRows(torch.nn.Module):
-    r"""A short learned row for every node whose place is taken already.
+    r"""A short learned vector for every node whose position is taken already.
 
-    Of the nodes at one place the first gets zeros and each further one a row of
-    its own. They start small and distinct, so that such nodes are told apart
-    from the first step on, and grow where costs ask for it. :math:`M` nodes
-    take :math:`M C` parameters and a buffer of :math:`8 M` bytes with their
-    ids; a graph without such nodes takes none.
+    Of the nodes at one position the first gets zeros and every other a vector
+    of its own. They start small and distinct, so that the nodes differ from the
+    first step on. :math:`M` nodes take :math:`M C` parameters and a buffer of
+    :math:`8 M` bytes with their ids.
 
     Args:
-        num_rows (int): :math:`M`, how many nodes get a row.
-        channels (int, optional): :math:`C`, the width of a row. (default:
-            :obj:`8`)
+        num_rows (int): :math:`M`, number of nodes that get a vector.
+        channels (int, optional): :math:`C`, its width. (default: :obj:`8`)
     """
 
     nodes: Tensor
@@ -82,29 +79,29 @@ class CoincidentRows(torch.nn.Module):
         self.reset_parameters()
 
     @classmethod
-    def from_places(
-        cls, place: Tensor, channels: int = COINCIDENT_CHANNELS
+    def from_positions(
+        cls, positions: Tensor, channels: int = COINCIDENT_CHANNELS
     ) -> CoincidentRows | None:
-        """For nodes at places :obj:`[N, A]`; None if all are distinct."""
-        nodes = occupation_order(place).nonzero().flatten()
+        """For nodes at positions :obj:`[N, A]`; None if all are distinct."""
+        nodes = occupation_order(positions).nonzero().flatten()
         if nodes.numel() == 0:
             return None
         out = cls(nodes.numel(), channels)
         out.nodes.copy_(nodes)
-        return out.to(place.device)
+        return out.to(positions.device)
 
     def check_buffers(self, buffers: Mapping[str, Tensor]) -> None:
-        """Refuses ids that are no ids, or not in order."""
+        """Refuses ids that are negative or not ascending."""
         _check_nodes(buffers['nodes'])
 
     def reset_parameters(self) -> None:
-        """Draws the rows anew."""
+        """Draws the vectors anew."""
         torch.nn.init.normal_(self.rows, std=0.1)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """The rows of nodes, :obj:`[N, C]`, zeros where a node has none."""
-        place, found = _find(self.nodes, ids)
-        return self.rows[place] * found[:, None]
+        """The vectors of nodes, :obj:`[N, C]`, zeros if a node has none."""
+        index, found = _find(self.nodes, ids)
+        return self.rows[index] * found[:, None]
 
     def extra_repr(self) -> str:
         """For the representation."""
@@ -112,14 +109,14 @@ class CoincidentRows(torch.nn.Module):
 
 
 class CoincidentCodes(torch.nn.Module):
-    r"""Numbers the nodes whose place is taken already, from 0 at each place.
+    r"""Numbers the nodes whose position is taken already, from 0 at each.
 
-    The number is a code without parameters, for encoders that have none. It
-    takes a buffer of :math:`16 M` bytes for :math:`M` such nodes.
+    The number is a code without parameters. :math:`M` such nodes take a buffer
+    of :math:`16 M` bytes.
 
     Args:
-        num_nodes (int): :math:`M`, how many nodes get a number.
-        num_codes (int): How many different numbers there are.
+        num_nodes (int): :math:`M`, number of nodes that get a code.
+        num_codes (int): Number of distinct codes.
     """
 
     nodes: Tensor
@@ -137,19 +134,19 @@ class CoincidentCodes(torch.nn.Module):
         self.register_buffer('codes', torch.arange(num_nodes) % num_codes)
 
     @classmethod
-    def from_places(cls, place: Tensor) -> CoincidentCodes | None:
-        """For nodes at places :obj:`[N, A]`; None if all are distinct."""
-        order = occupation_order(place)
+    def from_positions(cls, positions: Tensor) -> CoincidentCodes | None:
+        """For nodes at positions :obj:`[N, A]`; None if all are distinct."""
+        order = occupation_order(positions)
         nodes = order.nonzero().flatten()
         if nodes.numel() == 0:
             return None
-        out = cls(nodes.numel(), int(order.max())).to(place.device)
+        out = cls(nodes.numel(), int(order.max())).to(positions.device)
         out.nodes.copy_(nodes)
         out.codes.copy_(order[nodes] - 1)
         return out
 
     def check_buffers(self, buffers: Mapping[str, Tensor]) -> None:
-        """Refuses ids that are no ids, or not in order, and other codes."""
+        """Refuses ids that are not ascending, and codes out of range."""
         _check_nodes(buffers['nodes'])
         codes = buffers['codes']
         if not 0 <= int(codes.min()) <= int(codes.max()) < self.num_codes:
@@ -160,8 +157,8 @@ class CoincidentCodes(torch.nn.Module):
 
     def forward(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """The codes of nodes, :obj:`[N]`, and whether they have one."""
-        place, found = _find(self.nodes, ids)
-        return self.codes[place], found
+        index, found = _find(self.nodes, ids)
+        return self.codes[index], found
 
     def extra_repr(self) -> str:
         """For the representation."""
@@ -174,7 +171,7 @@ def _check_nodes(nodes: Tensor) -> None:
 
 
 def _find(ordered: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Positions of ids in an ordered vector, and whether they are in it."""
-    place = torch.searchsorted(ordered, ids.contiguous())
-    place = place.clamp(max=ordered.numel() - 1)
-    return place, ordered[place] == ids
+    """Where ids are in an ordered vector, and whether they are in it."""
+    index = torch.searchsorted(ordered, ids.contiguous())
+    index = index.clamp(max=ordered.numel() - 1)
+    return index, ordered[index] == ids

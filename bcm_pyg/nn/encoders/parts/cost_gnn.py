@@ -17,10 +17,9 @@ class CostConv(MessagePassing):
         + \frac{1}{|\mathcal{N}^-_i|} \sum_{j \in \mathcal{N}^-_i}
         \sigma(W_3 \mathbf{x}_j + W_4 \mathbf{e}_{j \to i}) .
 
-    Directions have weights of their own, since costs and one-way streets do.
-    Features :math:`\mathbf{e}` of an edge shape the message itself: a number
-    that scales it could not tell a slow way to a near place from a fast way to
-    a far one.
+    Each direction has its own weights, since costs differ by direction. The
+    features :math:`\mathbf{e}` of an edge enter the message itself: a factor
+    could not tell a slow edge to a near node from a fast edge to a far one.
     """
 
     def __init__(
@@ -35,20 +34,17 @@ class CostConv(MessagePassing):
 
     def reset_parameters(self) -> None:
         """Draws all parameters anew."""
-        for layer in (
-            self.lin_self,
-            self.lin_next,
-            self.lin_past,
-            self.lin_edge,
-        ):
-            layer.reset_parameters()
+        self.lin_self.reset_parameters()
+        self.lin_next.reset_parameters()
+        self.lin_past.reset_parameters()
+        self.lin_edge.reset_parameters()
 
     def forward(
         self, x: Tensor, edge_index: Tensor, edge_attr: Tensor
     ) -> Tensor:
         """The next features of all nodes."""
         along, against = self.lin_edge(edge_attr).chunk(2, dim=1)
-        # A node hears over its out-edges what comes next.
+        # Messages over out-edges come from the heads.
         following = self.propagate(
             edge_index.flip(0), x=self.lin_next(x), edge=along
         )
@@ -56,12 +52,12 @@ class CostConv(MessagePassing):
         return self.lin_self(x) + following + preceding
 
     def message(self, x_j: Tensor, edge: Tensor) -> Tensor:
-        """What one edge says."""
+        """The message along one edge."""
         return silu(x_j + edge)
 
 
 class CostGNN(torch.nn.Module):
-    r"""Rounds of :class:`CostConv`, each added to what a node knows already.
+    r"""Rounds of :class:`CostConv`, each added to the features before it.
 
     Args:
         in_channels (int): Width of the node features.

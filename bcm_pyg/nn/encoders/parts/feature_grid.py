@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -39,17 +40,17 @@ def grid_sizes(name: str, sizes: Sequence[int]) -> tuple[int, ...]:
 class FeatureGrid(torch.nn.Module):
     r"""Learned features at the corners of grids of several resolutions.
 
-    A place in the unit cube gets, from each grid, the features of the
-    :math:`2^A` corners of its cell, mixed linearly along every axis, so that
-    the result is continuous. A grid of more than :obj:`max_rows` corners shares
-    rows by a hash, as in `"Instant Neural Graphics Primitives"` (Müller et al.,
-    2022): roads leave most corners unused.
+    A position in the unit cube gets, from each grid, the features of the
+    :math:`2^A` corners of its cell, interpolated linearly along every axis, so
+    that the result is continuous. In a grid of more than :obj:`max_rows`
+    corners some share features by a hash, as in `"Instant Neural Graphics
+    Primitives"` (Müller et al., 2022): roads leave most corners unused.
 
     Args:
         num_axes (int): Number of axes, at most 8.
         resolutions (Sequence[int]): Corners of each grid along an axis.
         channels (int): Features of a corner.
-        max_rows (int): Rows of a grid at most.
+        max_rows (int): Corners stored of a grid at most.
 
     Shapes:
         - **input:** :math:`(N, A)` in :math:`[0, 1]`; **output:**
@@ -65,17 +66,11 @@ class FeatureGrid(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.resolutions = grid_sizes('resolutions', resolutions)
-        if not 1 <= num_axes <= MAX_AXES:
-            raise BCMError(
-                f'num_axes must lie in [1, {MAX_AXES}] (got {num_axes})'
-            )
         if not self.resolutions:
             raise BCMError('resolutions must be at least one (got ())')
-        if channels < 1 or max_rows < 1:
-            raise BCMError(
-                'channels and max_rows must be positive (got '
-                f'{channels} and {max_rows})'
-            )
+        check_int('num_axes', num_axes, 1, MAX_AXES)
+        check_int('channels', channels, 1)
+        check_int('max_rows', max_rows, 1)
         self.num_axes = num_axes
         self.channels = channels
         self.max_rows = max_rows
@@ -85,30 +80,30 @@ class FeatureGrid(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the features anew, small: the place should speak first."""
+        """Draws the features anew, small beside coordinates."""
         torch.nn.init.normal_(self.table, std=0.1)
 
-    def forward(self, place: Tensor) -> Tensor:
-        """Features of places :obj:`[N, A]`, all grids side by side."""
+    def forward(self, unit: Tensor) -> Tensor:
+        """Features of positions :obj:`[N, A]`, all grids side by side."""
         parts = []
         first = 0
         for size, rows in zip(self.resolutions, self.rows, strict=True):
-            row, share = self._corners(place, size, rows)
+            row, share = self._corners(unit, size, rows)
             features = self.table[row + first]  # [N, 2 ** A, C]
             parts.append((features * share[..., None]).sum(dim=1))
             first += rows
         return torch.cat(parts, dim=1)
 
     def _corners(
-        self, place: Tensor, size: int, rows: int
+        self, unit: Tensor, size: int, rows: int
     ) -> tuple[Tensor, Tensor]:
-        """Rows of the corners around each place, and the share of each."""
-        place = place * (size - 1)
-        lower = place.floor().clamp(max=size - 2)
-        fraction = place - lower
+        """Table rows of the corners around each position, and their shares."""
+        position = unit * (size - 1)
+        lower = position.floor().clamp(max=size - 2)
+        fraction = position - lower
         sides = torch.tensor(
             list(itertools.product((0, 1), repeat=self.num_axes)),
-            device=place.device,
+            device=unit.device,
         )  # [2 ** A, A]
         corner = lower.long()[:, None] + sides  # [N, 2 ** A, A]
         share = torch.where(
@@ -118,9 +113,7 @@ class FeatureGrid(torch.nn.Module):
             stride = [size**axis for axis in range(self.num_axes)]
             return (corner * corner.new_tensor(stride)).sum(dim=-1), share
         scattered = corner * corner.new_tensor(PRIMES[: self.num_axes])
-        row = scattered[..., 0]
-        for axis in range(1, self.num_axes):
-            row = row.bitwise_xor(scattered[..., axis])
+        row = reduce(torch.bitwise_xor, scattered.unbind(dim=-1))
         return row % rows, share
 
     def extra_repr(self) -> str:

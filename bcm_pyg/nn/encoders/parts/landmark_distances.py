@@ -18,7 +18,7 @@ class Landmarks(NamedTuple):
     Attributes:
         nodes: :obj:`[L]` their ids.
         outward: :obj:`[N, L]` exact cost from each landmark to each node,
-            infinite where there is no way.
+            infinite if there is no route.
         inward: :obj:`[N, L]` exact cost from each node to each landmark.
     """
 
@@ -31,12 +31,10 @@ def find_landmarks(data: Data, num_landmarks: int) -> Landmarks:
     r"""Picks landmarks of a canonical graph, one after the other.
 
     The first is the node farthest from some node of the largest component,
-    every further one the node farthest from all landmarks so far, there and
-    back. A component without a landmark gets one as soon as it holds its share
-    of the nodes, one in :obj:`num_landmarks`; smaller ones go without. So there
-    may be fewer landmarks than asked for, at least one.
-
-    Costs two exact searches from each landmark, and two more.
+    every other the node farthest from all landmarks so far, there and back. A
+    component gets a landmark only if it holds one in :obj:`num_landmarks` of
+    the nodes, so there may be fewer landmarks than asked for, but at least one.
+    Takes two exact searches from each landmark, and two more.
     """
     adjacency = Adjacency.from_data(data)
     graphs = adjacency.to_scipy(), adjacency.to_scipy(reverse=True)
@@ -80,7 +78,7 @@ def _search(
 
 
 def _there_and_back(outward: np.ndarray, inward: np.ndarray) -> np.ndarray:
-    """The cost of both ways; of one, doubled, where there is just one."""
+    """The cost of both directions; of one, doubled, if there is only one."""
     outward, inward = (
         np.where(np.isinf(outward), inward, outward),
         np.where(np.isinf(inward), outward, inward),

@@ -1,4 +1,4 @@
-"""What a node can see of the graph from where it stands."""
+"""Features of nodes and edges from the edges around a node."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-#: Costs below this share of the mean cost all look the same.
+#: Added to costs, as a share of the mean cost, before their logarithm.
 LEAST_COST = 1e-3
 
 
@@ -21,7 +21,7 @@ def num_edge_features(num_axes: int) -> int:
 
 
 def local_features(data: Data, mean_cost: float) -> Tensor:
-    r"""Local structure of each node of a canonical graph, one row a node.
+    r"""Local structure of each node of a canonical graph, :obj:`[N, F]`.
 
     For the edges that leave a node, and again for those that enter it: the
     logarithm of one plus their number; the logarithms of the least, the mean
@@ -32,10 +32,10 @@ def local_features(data: Data, mean_cost: float) -> Tensor:
     """
     tail, head = data.edge_index
     bearing = _bearing(data)
-    row, column = torch.triu_indices(
+    one, two = torch.triu_indices(
         bearing.size(1), bearing.size(1), device=bearing.device
     )
-    moments = torch.cat([bearing, bearing[:, row] * bearing[:, column]], dim=1)
+    moments = torch.cat([bearing, bearing[:, one] * bearing[:, two]], dim=1)
     cost = data.edge_cost / mean_cost
     num_nodes = data.pos.size(0)
     parts = [
@@ -54,17 +54,17 @@ def edge_features(data: Data, mean_cost: float) -> Tensor:
 
 
 def _bearing(data: Data) -> Tensor:
-    """Unit vectors along the edges, 0 between nodes at one place."""
+    """Unit vectors along the edges, 0 between nodes at one position."""
     tail, head = data.edge_index
     step = data.pos[head] - data.pos[tail]
-    # By the largest part first: squares of tiny steps would vanish.
+    # By the largest part first: squares of tiny steps would be zero.
     size = step.abs().amax(dim=1, keepdim=True)
     step = step / size.clamp(min=torch.finfo(step.dtype).tiny)
     return torch.nn.functional.normalize(step, dim=1)
 
 
 def _logarithm(cost: Tensor) -> Tensor:
-    """About -1 for costs next to nothing, 0 for the mean cost."""
+    """About -1 for costs near 0, 0 for the mean cost."""
     return (cost + LEAST_COST).log() / 7
 
 

@@ -8,29 +8,26 @@ from torch import Tensor
 
 from bcm_pyg.errors import BCMError
 
-from .axes import finite_bounds
+from .axes import check_positions, finite_bounds
 
-#: Share of the bins that follows the nodes; the rest follows the map.
+#: Share of the bins that follows the nodes; the rest is evenly spaced.
 DENSITY_SHARE = 0.5
 
 
 class AxisWarp(torch.nn.Module):
     r"""Stretches each axis where nodes are dense, so that bins are used evenly.
 
-    Positions on an axis go to :math:`[0, 1]` by an increasing, piecewise linear
-    function through its knots. Half of the way between two knots is made by
-    quantiles of the nodes and half by plain distance: a town gets more bins
-    than a forest, yet no stretch of road is squeezed into nothing. Positions
-    beyond the outer knots count as on them.
-
-    The knots are a buffer, so that a loaded map sees what the saved one saw.
+    An increasing, piecewise linear function through the knots of an axis maps
+    positions to :math:`[0, 1]`. Knots follow half the quantiles of the nodes
+    and half plain distance: a town gets more bins than a forest, yet no stretch
+    of road vanishes. Positions beyond the outer knots count as on them. The
+    knots are a buffer and are saved with a map.
 
     Args:
         num_axes (int): Number of axes.
         num_knots (int): Knots on each axis, at least 2.
-        bounds (Sequence[Tuple[float, float]], optional): Where the knots of
-            each axis begin and end, evenly spaced. (default: :obj:`None`, that
-            is 0 and 1)
+        bounds (Sequence[Tuple[float, float]], optional): First and last knot of
+            each axis; the others are evenly spaced. (default: 0 and 1)
     """
 
     knots: Tensor
@@ -57,7 +54,7 @@ class AxisWarp(torch.nn.Module):
 
     @classmethod
     def from_positions(cls, pos: Tensor, num_knots: int) -> AxisWarp:
-        """With knots for nodes at these positions, :obj:`[N, A]`."""
+        """Knots for nodes at these positions, :obj:`[N, A]`."""
         warp = cls(pos.size(1), num_knots)
         columns = pos.detach().cpu().double().numpy().T
         knots = np.stack([_knots(column, num_knots) for column in columns])
@@ -65,14 +62,9 @@ class AxisWarp(torch.nn.Module):
         return warp.to(pos.device)
 
     def forward(self, pos: Tensor) -> Tensor:
-        """Where positions :obj:`[N, A]` lie between the ends of each axis."""
+        """Positions :obj:`[N, A]`, mapped to :math:`[0, 1]`."""
         num_axes, num_knots = self.knots.shape
-        if pos.dtype != torch.float32 or pos.size(1) != num_axes:
-            raise BCMError(
-                f'pos must be float32 of shape [N, {num_axes}] (got '
-                f'{pos.dtype} of shape {tuple(pos.shape)}): pass '
-                'planning_graph(data)'
-            )
+        check_positions(pos, num_axes)
         position = pos.T.contiguous()
         upper = torch.searchsorted(self.knots, position, right=True)
         upper = upper.clamp(1, num_knots - 1)
@@ -89,13 +81,13 @@ class AxisWarp(torch.nn.Module):
 
 def _knots(column: np.ndarray, num_knots: int) -> np.ndarray:
     """Knots of one axis, ascending, from the lowest to the highest node."""
-    place, count = np.unique(column, return_counts=True)
-    low, high = place[0], place[-1]
+    position, count = np.unique(column, return_counts=True)
+    low, high = position[0], position[-1]
     if low == high:
         return np.full(num_knots, low)
-    # Nodes at a place count half to its left and half to its right.
+    # Nodes at a position count half to its left and half to its right.
     below = np.cumsum(count) - count / 2
     quantile = (below - below[0]) / (below[-1] - below[0])
-    even = (place - low) / (high - low)
+    even = (position - low) / (high - low)
     rank = (1 - DENSITY_SHARE) * even + DENSITY_SHARE * quantile
-    return np.interp(np.linspace(0, 1, num_knots), rank, place)
+    return np.interp(np.linspace(0, 1, num_knots), rank, position)

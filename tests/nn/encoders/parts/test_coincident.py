@@ -10,7 +10,7 @@ from bcm_pyg.nn.encoders.parts.coincident import (
     CoincidentCodes,
     CoincidentRows,
     occupation_order,
-    seen_places,
+    visible_positions,
 )
 
 PLACES = torch.tensor([[0, 0], [1, 0], [0, 0], [2, 2], [0, 0], [1, 0]])
@@ -30,7 +30,7 @@ def test_occupation_order_against_a_loop(places: list[tuple]) -> None:
 
 
 def test_rows_go_to_all_but_the_first_at_a_place() -> None:
-    rows = CoincidentRows.from_places(PLACES, channels=3)
+    rows = CoincidentRows.from_positions(PLACES, channels=3)
     assert rows is not None
     assert str(rows) == 'CoincidentRows(num_rows=3, channels=3)'
     assert rows.nodes.tolist() == [2, 4, 5]
@@ -41,7 +41,7 @@ def test_rows_go_to_all_but_the_first_at_a_place() -> None:
 
 
 def test_rows_start_distinct_and_small() -> None:
-    rows = CoincidentRows.from_places(torch.zeros(50, 2), channels=4)
+    rows = CoincidentRows.from_positions(torch.zeros(50, 2), channels=4)
     assert rows is not None
     assert rows.rows.shape == (49, 4)
     assert rows.rows.unique(dim=0).size(0) == 49
@@ -53,11 +53,11 @@ def test_rows_start_distinct_and_small() -> None:
 
 
 def test_distinct_places_need_no_rows() -> None:
-    assert CoincidentRows.from_places(torch.rand(9, 2), channels=4) is None
+    assert CoincidentRows.from_positions(torch.rand(9, 2), channels=4) is None
 
 
 def test_gradients_go_to_the_nodes_asked_for() -> None:
-    rows = CoincidentRows.from_places(PLACES, channels=2)
+    rows = CoincidentRows.from_positions(PLACES, channels=2)
     assert rows is not None
     rows(torch.tensor([0, 4])).sum().backward()
     assert rows.rows.grad is not None
@@ -71,14 +71,14 @@ def test_coincident_errors(num_rows: int, channels: int) -> None:
 
 
 def test_codes_number_the_nodes_at_a_place() -> None:
-    codes = CoincidentCodes.from_places(PLACES)
+    codes = CoincidentCodes.from_positions(PLACES)
     assert codes is not None
     assert str(codes) == 'CoincidentCodes(num_nodes=3, num_codes=2)'
     code, found = codes(torch.arange(6))
     assert found.tolist() == [False, False, True, False, True, True]
     assert code[found].tolist() == [0, 1, 0]
     assert list(codes.parameters()) == []
-    assert CoincidentCodes.from_places(torch.rand(9, 2)) is None
+    assert CoincidentCodes.from_positions(torch.rand(9, 2)) is None
     with pytest.raises(BCMError, match='no more than these nodes'):
         CoincidentCodes(2, 3)
 
@@ -86,7 +86,7 @@ def test_codes_number_the_nodes_at_a_place() -> None:
 def test_places_as_tables_see_them() -> None:
     place = torch.tensor([[0.0], [1e-9], [0.5], [0.5 + 1e-4], [1.0]])
     assert occupation_order(place).tolist() == [0] * 5
-    seen = seen_places(place, [513])
+    seen = visible_positions(place, [513])
     assert occupation_order(seen).tolist() == [0, 1, 0, 0, 0]
 
 

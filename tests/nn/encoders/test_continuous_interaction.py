@@ -1,5 +1,3 @@
-"""Several resolutions, knots and shared places of the interaction encoder."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -12,7 +10,13 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, planning_graph
-from bcm_pyg.nn import InteractionEncoder, check_encoder
+from bcm_pyg.nn import (
+    ContinuousInteractionEncoder,
+    InteractionEncoder,
+    check_encoder,
+    encoder_resolver,
+)
+from bcm_pyg.nn.encoders import encoder_name
 
 
 def slow_level(
@@ -43,7 +47,7 @@ def slow_level(
 @pytest.mark.parametrize('num_axes', [1, 2, 3, 5])
 def test_levels_against_a_loop(num_axes: int) -> None:
     data = planning_graph(random_graph(20, 60, seed=1, axes=num_axes))
-    encoder = InteractionEncoder.from_data(
+    encoder = ContinuousInteractionEncoder.from_data(
         data, bins=20, levels=3, knots=7, grids=[4, 8], channels=4
     )
     sizes = [axes.sizes for axes in encoder.levels]
@@ -67,7 +71,7 @@ def test_levels_against_a_loop(num_axes: int) -> None:
 
 def test_one_level_without_knots_is_the_plain_encoder() -> None:
     data = planning_graph(random_graph(20, 60, seed=1))
-    encoder = InteractionEncoder.from_data(
+    encoder = ContinuousInteractionEncoder.from_data(
         data, bins=9, levels=1, knots=0, grids=()
     )
     assert list(encoder.state_dict()) == ['tables.0', 'tables.1']
@@ -84,7 +88,9 @@ def test_one_level_without_knots_is_the_plain_encoder() -> None:
 def test_levels_are_continuous(x: float, step: float) -> None:
     torch.manual_seed(0)
     data = Data(pos=torch.randn(50, 1))
-    encoder = InteractionEncoder.from_data(data, bins=16, levels=2, channels=4)
+    encoder = ContinuousInteractionEncoder.from_data(
+        data, bins=16, levels=2, channels=4
+    )
     assert encoder.warp is not None
     steepest = 1 / (63 * float(encoder.warp.knots.diff().min()))
     out = encoder(Data(pos=torch.tensor([[x], [x + step]]))).detach()
@@ -113,7 +119,7 @@ def test_default_resolution(
     num_nodes: int, num_axes: int, sizes: list[int], grids: list[int]
 ) -> None:
     data = Data(pos=torch.randn(num_nodes, num_axes))
-    encoder = InteractionEncoder.from_data(data)
+    encoder = ContinuousInteractionEncoder.from_data(data)
     assert [axes.sizes for axes in encoder.levels] == [
         (size,) * num_axes for size in sizes
     ]
@@ -122,21 +128,28 @@ def test_default_resolution(
     assert encoder.warp is not None
 
 
-def test_integer_codes_are_as_in_the_paper(grid: Data) -> None:
-    encoder = InteractionEncoder.from_data(grid)
-    assert list(encoder.state_dict()) == ['tables.0', 'tables.1']
+def test_the_name_chooses_by_the_graph(grid: Data) -> None:
+    paper = encoder_resolver('interaction', grid)
+    assert type(paper) is InteractionEncoder
+    assert list(paper.state_dict()) == ['tables.0', 'tables.1']
     with pytest.raises(BCMError, match='levels is for real coordinates'):
-        InteractionEncoder.from_data(grid, levels=2)
+        encoder_resolver('interaction', grid, levels=2)
     with pytest.raises(BCMError, match='knots is for real coordinates'):
-        InteractionEncoder.from_data(grid, knots=8)
+        encoder_resolver('interaction', grid, knots=8)
     with pytest.raises(BCMError, match='grids is for real coordinates'):
-        InteractionEncoder.from_data(grid, grids=[8])
-    with pytest.raises(BCMError, match='give bounds too'):
-        InteractionEncoder([4, 4], levels=2)
+        encoder_resolver('interaction', grid, grids=[8])
     with pytest.raises(BCMError, match='levels must be an int from 1 to 16'):
-        InteractionEncoder([4, 4], bounds=[(0, 1), (0, 1)], levels=0)
-    real = InteractionEncoder.from_data(grid, bins=64)
-    assert real.levels[1].sizes == (16, 16)
+        ContinuousInteractionEncoder([4, 4], [(0, 1), (0, 1)], levels=0)
+    binned = encoder_resolver('interaction', grid, bins=64)
+    assert isinstance(binned, ContinuousInteractionEncoder)
+    assert binned.levels[1].sizes == (16, 16)
+    data = planning_graph(random_graph(20, 60, seed=1))
+    real = encoder_resolver('interaction', data, bins=None)
+    assert type(real) is ContinuousInteractionEncoder
+    assert encoder_name(real) == 'continuous_interaction'
+    named = encoder_resolver('continuous_interaction', grid)
+    assert type(named) is ContinuousInteractionEncoder
+    check_encoder(named, grid)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +169,7 @@ def test_integer_codes_are_as_in_the_paper(grid: Data) -> None:
 def test_bad_resolutions(arguments: dict, message: str) -> None:
     data = planning_graph(random_graph(20, 60, seed=1))
     with pytest.raises(BCMError, match=message):
-        InteractionEncoder.from_data(data, **arguments)
+        ContinuousInteractionEncoder.from_data(data, **arguments)
 
 
 def test_knots_start_between_the_bounds() -> None:
@@ -164,9 +177,9 @@ def test_knots_start_between_the_bounds() -> None:
     torch.manual_seed(0)
     data = Data(pos=torch.rand(50, 2) * 1000 - 500)
     torch.manual_seed(0)
-    encoder = InteractionEncoder([32, 32], bounds=bounds, knots=8)
+    encoder = ContinuousInteractionEncoder([32, 32], bounds=bounds, knots=8)
     torch.manual_seed(0)
-    plain = InteractionEncoder([32, 32], bounds=bounds)
+    plain = ContinuousInteractionEncoder([32, 32], bounds=bounds)
     torch.testing.assert_close(encoder(data), plain(data), rtol=1e-3, atol=1e-3)
 
 
@@ -183,7 +196,7 @@ def crowded(num_axes: int = 2) -> Data:
 @pytest.mark.parametrize('num_axes', [1, 2, 3, 5])
 def test_nodes_at_one_place_differ(num_axes: int) -> None:
     data = planning_graph(crowded(num_axes))
-    encoder = InteractionEncoder.from_data(data)
+    encoder = ContinuousInteractionEncoder.from_data(data)
     assert 'coincident=4' in str(encoder)
     assert encoder.coincident is not None
     assert encoder.coincident.nodes.tolist() == [1, 5, 7, 11]
@@ -191,15 +204,6 @@ def test_nodes_at_one_place_differ(num_axes: int) -> None:
     assert out.size(1) == encoder.out_channels
     assert out.unique(dim=0).size(0) == 20
     assert torch.equal(out[3, :-8], out[11, :-8])
-    check_encoder(encoder, data)
-
-
-def test_integer_codes_at_one_place_differ(grid: Data) -> None:
-    data = grid.clone()
-    data.coord[99] = data.coord[98]
-    encoder = InteractionEncoder.from_data(data)
-    assert 'coincident=1' in str(encoder)
-    assert not torch.equal(*encoder(data)[98:])
     check_encoder(encoder, data)
 
 
@@ -271,3 +275,83 @@ def test_nodes_a_millimetre_apart_differ(name: str) -> None:
     out = out.to_dense() if out.is_sparse else out
     assert out.unique(dim=0).size(0) == 200
     assert float((out[0] - out[1]).abs().max()) > 1e-3
+
+
+# One level -----------------------------------------------------------------
+
+
+def test_float_coordinates_exact_at_bins() -> None:
+    encoder = ContinuousInteractionEncoder([5, 5], [(0, 4), (0, 8)], 3)
+    assert (
+        str(encoder) == 'ContinuousInteractionEncoder(bins=[5, 5], channels=3)'
+    )
+    pos = torch.tensor([[b * 1.0, (4 - b) * 2.0] for b in range(5)])
+    r, c = encoder.tables[0], encoder.tables[1].flip(0)
+    expected = torch.cat([r, c, r * c], dim=1)
+    torch.testing.assert_close(encoder(Data(pos=pos)), expected)
+
+
+def test_float_coordinates_interpolate_and_clamp() -> None:
+    encoder = ContinuousInteractionEncoder([3], [(0, 2)], 2)
+    with torch.no_grad():
+        encoder.tables[0].copy_(
+            torch.tensor([[0.0, 0.0], [1.0, 10.0], [3.0, 0.0]])
+        )
+    pos = torch.tensor([[0.5], [1.25], [-7.0], [99.0]])
+    assert encoder(Data(pos=pos)).tolist() == [
+        [0.5, 5.0],
+        [1.5, 7.5],
+        [0.0, 0.0],
+        [3.0, 0.0],
+    ]
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.floats(-1, 5, width=32), st.floats(2**-10, 0.25, width=32))
+def test_float_coordinates_are_continuous(x: float, step: float) -> None:
+    encoder = ContinuousInteractionEncoder([9], [(0, 4)], 4)
+    out = encoder(Data(pos=torch.tensor([[x], [x + step]])))
+    slope = float(encoder.tables[0].detach().diff(dim=0).abs().max()) * 8 / 4
+    jump = (out[1] - out[0]).detach().abs().max()
+    assert float(jump) <= slope * step + 1e-4
+
+
+def test_degenerate_axis() -> None:
+    data = planning_graph(
+        Data(
+            pos=torch.tensor([[0.5, 7.25], [1.0, 7.25], [2.5, 7.25]]),
+            edge_index=torch.tensor([[0, 1], [1, 2]]),
+            edge_cost=torch.ones(2),
+        )
+    )
+    encoder = ContinuousInteractionEncoder.from_data(data)
+    out = encoder(data)
+    assert torch.isfinite(out).all()
+    assert torch.equal(out[0, 64:128], out[2, 64:128])
+    assert not torch.equal(out[0, :64], out[2, :64])
+
+
+@pytest.mark.parametrize('num_axes', [1, 2, 3])
+def test_any_number_of_axes(num_axes: int) -> None:
+    data = planning_graph(random_graph(30, 90, seed=3, axes=num_axes))
+    encoder = ContinuousInteractionEncoder.from_data(
+        data, channels=5, bins=7, grids=()
+    )
+    assert encoder.axes.sizes == (7,) * num_axes
+    assert encoder.out_channels == {1: 5, 2: 15, 3: 20}[num_axes]
+    check_encoder(encoder, data)
+
+
+def test_config_rebuilds() -> None:
+    encoder = ContinuousInteractionEncoder(
+        [4, 5], [(0, 1), (-2, 2)], 3, 'random'
+    )
+    assert encoder.config() == {
+        'axis_sizes': [4, 5],
+        'bounds': [[0.0, 1.0], [-2.0, 2.0]],
+        'channels': 3,
+        'init': 'random',
+    }
+    twin = ContinuousInteractionEncoder.from_config(encoder.config())
+    assert twin.config() == encoder.config()
+    assert str(twin) == str(encoder)
