@@ -19,6 +19,7 @@ PUBLIC = {
     ],
     'bcm_pyg.datasets': ['sample_queries', 'weighted_grid'],
     'bcm_pyg.nn': [
+        'ContinuousInteractionEncoder',
         'GNNEncoder',
         'InteractionEncoder',
         'KHotEncoder',

@@ -18,26 +18,15 @@ from bcm_pyg.errors import BCMError
 
 #: Attributes that may hold costs when none is named.
 COST_NAMES = (
-    'weight',
-    'cost',
-    'edge_cost',
-    'edge_weight',
-    'length',
-    'distance',
-    'travel_time',
-    'time',
-    'duration',
-)
+    'weight cost edge_cost edge_weight length distance travel_time time '
+    'duration'
+).split()
 #: Attributes that may hold all coordinates of a node.
 VECTOR_NAMES = ('pos', 'position', 'coord', 'coords', 'coordinates', 'xy')
 #: Attributes that may hold one coordinate each: in the plane, and in degrees.
 AXIS_NAMES = (('x', 'y'), ('easting', 'northing'))
-DEGREE_NAMES = (
-    ('lon', 'lat'),
-    ('lng', 'lat'),
-    ('long', 'lat'),
-    ('longitude', 'latitude'),
-)
+LATITUDES = {'lon': 'lat', 'lng': 'lat', 'long': 'lat', 'longitude': 'latitude'}
+DEGREE_NAMES = tuple(LATITUDES.items())
 
 #: What Python, NumPy and PyTorch raise for values that are not numbers.
 NOT_A_NUMBER = (TypeError, ValueError, OverflowError, RuntimeError)

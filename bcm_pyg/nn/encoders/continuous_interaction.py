@@ -5,14 +5,13 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor
-from torch.nn import Parameter
 from torch_geometric.data import Data
 
-from bcm_pyg.utils import check_choice, check_int
+from bcm_pyg.utils import check_int
 
 from .base import NodeEncoder, node_ids
 from .interaction import bind_axes
-from .parts.axes import INITS, Axes, draw_table
+from .parts.axes import Axes, AxisTables
 from .parts.coincident import (
     COINCIDENT_CHANNELS,
     CoincidentRows,
@@ -84,8 +83,6 @@ class ContinuousInteractionEncoder(NodeEncoder):
         coincident: int = 0,
     ) -> None:
         super().__init__()
-        check_choice('init', init, INITS)
-        check_int('channels', channels, 1)
         check_int('levels', levels, 1, MAX_LEVELS)
         check_int('knots', knots, 0)
         grids = grid_sizes('grids', grids)
@@ -96,12 +93,9 @@ class ContinuousInteractionEncoder(NodeEncoder):
         self.channels = channels
         self.init = init
         num_axes = len(self.axes)
-        self.out_channels = levels * (num_axes + (num_axes > 1)) * channels
-        self.tables = torch.nn.ParameterList(
-            Parameter(torch.empty(size, channels))
-            for axes in self.levels
-            for size in axes.sizes
-        )
+        self.out_channels = levels * self.axes.num_blocks * channels
+        sizes = [size for axes in self.levels for size in axes.sizes]
+        self.tables = AxisTables(sizes, channels, init)
         self.warp = None
         if knots:
             self.warp = AxisWarp(num_axes, knots, self.axes.bounds)
@@ -110,8 +104,7 @@ class ContinuousInteractionEncoder(NodeEncoder):
             self.grid = FeatureGrid(num_axes, grids, GRID_CHANNELS, GRID_ROWS)
             self.out_channels += self.grid.out_channels
         self.coincident = CoincidentRows(coincident) if coincident else None
-        if coincident:
-            self.out_channels += COINCIDENT_CHANNELS
+        self.out_channels += COINCIDENT_CHANNELS * bool(coincident)
         self.reset_parameters()
 
     @classmethod
@@ -176,14 +169,6 @@ class ContinuousInteractionEncoder(NodeEncoder):
         )
         out.warp, out.coincident = warp, rows
         return out
-
-    def reset_parameters(self) -> None:
-        """Draws the tables anew."""
-        for table in self.tables:
-            draw_table(table, self.init)
-        for part in (self.grid, self.coincident):
-            if part is not None:
-                part.reset_parameters()
 
     def forward(self, data: Data) -> Tensor:
         """Node embeddings :obj:`[N, d_o]`."""

@@ -75,10 +75,9 @@ class GridEncoder(NodeEncoder):
         self.grid = FeatureGrid(num_axes, resolutions, channels, max_rows)
         self.bounds = None if bounds is None else finite_bounds(bounds)
         self.warp = AxisWarp(num_axes, knots, self.bounds)
-        self.out_channels = num_axes + self.grid.out_channels
         self.coincident = CoincidentRows(coincident) if coincident else None
-        if coincident:
-            self.out_channels += COINCIDENT_CHANNELS
+        self.out_channels = num_axes + self.grid.out_channels
+        self.out_channels += COINCIDENT_CHANNELS * bool(coincident)
         self.reset_parameters()
 
     @classmethod

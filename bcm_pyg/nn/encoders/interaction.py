@@ -6,14 +6,12 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor
-from torch.nn import Parameter
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import check_choice, check_int
 
 from .base import NodeEncoder, node_ids
-from .parts.axes import INITS, Axes, draw_table
+from .parts.axes import Axes, AxisTables
 from .parts.coincident import COINCIDENT_CHANNELS, CoincidentRows
 
 
@@ -80,19 +78,13 @@ class InteractionEncoder(NodeEncoder):
         coincident: int = 0,
     ) -> None:
         super().__init__()
-        check_choice('init', init, INITS)
-        check_int('channels', channels, 1)
         self.axes = Axes(axis_sizes)
         self.channels = channels
         self.init = init
-        num_axes = len(self.axes)
-        self.out_channels = (num_axes + (num_axes > 1)) * channels
-        self.tables = torch.nn.ParameterList(
-            Parameter(torch.empty(size, channels)) for size in self.axes.sizes
-        )
+        self.tables = AxisTables(self.axes.sizes, channels, init)
         self.coincident = CoincidentRows(coincident) if coincident else None
-        if coincident:
-            self.out_channels += COINCIDENT_CHANNELS
+        self.out_channels = self.axes.num_blocks * channels
+        self.out_channels += COINCIDENT_CHANNELS * bool(coincident)
         self.reset_parameters()
 
     @classmethod
@@ -110,13 +102,6 @@ class InteractionEncoder(NodeEncoder):
         out = cls(sizes, coincident=num_rows, **kwargs)
         out.coincident = rows
         return out
-
-    def reset_parameters(self) -> None:
-        """Draws the tables anew."""
-        for table in self.tables:
-            draw_table(table, self.init)
-        if self.coincident is not None:
-            self.coincident.reset_parameters()
 
     def forward(self, data: Data) -> Tensor:
         """Node embeddings :obj:`[N, d_o]`."""

@@ -10,10 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import check_int
-
-#: How tables may start.
-INITS = ('smooth', 'random')
+from bcm_pyg.utils import check_choice, check_int
 
 
 class Axes:
@@ -68,6 +65,11 @@ class Axes:
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    @property
+    def num_blocks(self) -> int:
+        """Embeddings of a node that is bound: the axes, and their product."""
+        return len(self) + (1 if len(self) > 1 else 0)
 
     def coarser(self, factor: int) -> Axes:
         """The same axes with :obj:`factor` times fewer bins, at least two."""
@@ -157,20 +159,40 @@ def check_positions(pos: Tensor, num_axes: int) -> None:
         )
 
 
-@torch.no_grad()
-def draw_table(table: Tensor, init: str) -> None:
-    """Fills a table :obj:`[S, C]` with waves along the axis, or with noise."""
-    if init == 'random':
-        bound = 1 / math.sqrt(table.size(0))
-        table.uniform_(-bound, bound)
-        return
-    size, channels = table.shape
+class AxisTables(torch.nn.ParameterList):
+    """A learned table :obj:`[S, C]` along each axis.
+
+    Args:
+        sizes (Sequence[int]): Length :math:`S` of each table.
+        channels (int): Width :math:`C` of all tables.
+        init (str): :obj:`"smooth"` starts from waves along each axis,
+            :obj:`"random"` from noise.
+    """
+
+    def __init__(self, sizes: Sequence[int], channels: int, init: str) -> None:
+        check_choice('init', init, ('smooth', 'random'))
+        check_int('channels', channels, 1)
+        super().__init__(torch.empty(size, channels) for size in sizes)
+        self.init = init
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Draws the tables anew; the constructor does not."""
+        for table in self:
+            if self.init == 'random':
+                bound = 1 / math.sqrt(table.size(0))
+                table.uniform_(-bound, bound)
+            else:
+                table.copy_(_waves(*table.shape))
+
+
+def _waves(size: int, channels: int) -> Tensor:
+    """Waves of random phase along an axis, the slow ones higher."""
     position = torch.linspace(0, 1, size)[:, None]
     frequency = torch.arange(channels) // 2 + 1
-    height = frequency**-0.5  # slow waves are higher
+    height = frequency**-0.5
     height = height / height.square().mean().sqrt()
     phase = 2 * math.pi * torch.rand((channels + 1) // 2)
     phase = phase.repeat_interleave(2)[:channels]
     quarter = math.pi / 2 * (torch.arange(channels) % 2)  # cosine, then sine
-    wave = (math.pi * frequency * position + phase - quarter).cos()
-    table.copy_(height * wave)
+    return height * (math.pi * frequency * position + phase - quarter).cos()
