@@ -101,8 +101,10 @@ def nearest_nodes(data: Data, points: Any) -> Tensor:
             :obj:`pos` (plus :obj:`pos_origin` if it has one).
     """
     if not isinstance(data, Data):
+        hint = ': pass its .full or .data' if hasattr(data, 'full') else ''
         raise BCMError(
             f'expected a torch_geometric.data.Data (got {type(data).__name__})'
+            f'{hint}'
         )
     nodes = lonlat = node_lonlat(data)
     if nodes is None:
