@@ -105,7 +105,8 @@ def test_contributing_readout():
 
 def test_tables_are_rendered():
     done = subprocess.run(
-        [sys.executable, str(ROOT / 'benchmarks' / 'render.py'), '--check'],
+        [sys.executable, '-m', 'benchmarks.scripts.render', '--check'],
+        cwd=ROOT,
         capture_output=True,
         text=True,
     )

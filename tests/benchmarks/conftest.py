@@ -1,21 +1,17 @@
-"""The benchmarks are scripts, not a package: their folder goes on the path."""
+"""Results, pictures and maps of the benchmarks go to temporary folders."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-FOLDER = Path(__file__).parents[2] / 'benchmarks'
-sys.path.insert(0, str(FOLDER))
 
 
 @pytest.fixture
 def places(tmp_path, monkeypatch) -> Path:
     """Results, pictures and maps go to a folder of their own."""
-    import common
-    import experiment
+    from benchmarks.lib import jobs as experiment
+    from benchmarks.lib import results as common
 
     monkeypatch.setattr(common, 'RESULTS', tmp_path / 'results')
     monkeypatch.setattr(common, 'CACHE', tmp_path / 'cache')

@@ -3,28 +3,30 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 
-import common
-import experiment
-import figure1_paths
-import figure2_overview
-import figure3_scaling
 import numpy as np
 import pytest
-import table1_quality
-import table2_layouts
-import table3_encoders
-import table4_visited
 import torch
-from common import Results
-from experiment import Grid, Job, baseline_job, run_jobs
-from maze import maze_mask
-from methods import measure
 from scipy.ndimage import label
-from storage import storage_row
-from walks import apf_walk, cml_walk
 
 from bcm_pyg.baselines import APF, APSP, CML, Dijkstra, EigenAgent
 from bcm_pyg.datasets import sample_queries, weighted_grid
+from benchmarks.lib import jobs as experiment
+from benchmarks.lib import results as common
+from benchmarks.lib.jobs import Grid, Job, baseline_job, run_jobs
+from benchmarks.lib.maze import maze_mask
+from benchmarks.lib.methods import measure
+from benchmarks.lib.results import Results
+from benchmarks.lib.storage import storage_row
+from benchmarks.lib.walks import apf_walk, cml_walk
+from benchmarks.scripts import (
+    figure1_paths,
+    figure2_overview,
+    figure3_scaling,
+    table1_quality,
+    table2_layouts,
+    table3_encoders,
+    table4_visited,
+)
 
 
 @pytest.mark.parametrize('side', [7, 10, 20, 41])
@@ -158,6 +160,10 @@ def test_walks_are_those_of_the_planners(grid):
                 assert ends[1] not in walk
 
 
+def name_of(script):
+    return script.__name__.rpartition('.')[2]
+
+
 SCRIPTS = {
     table1_quality: ['--methods', 'dijkstra', 'apf', 'eigen_rbf', 'bcm'],
     table2_layouts: ['--layouts', 'wall', 'maze'],
@@ -169,20 +175,20 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize('script', SCRIPTS, ids=lambda script: script.__name__)
+@pytest.mark.parametrize('script', SCRIPTS, ids=name_of)
 def test_scripts_run_without_maps(script, places, monkeypatch, capsys):
     flags = ['--quick', '--cached-only', '--pairs', '9', *SCRIPTS[script]]
-    monkeypatch.setattr('sys.argv', [f'{script.__name__}.py', *flags])
+    monkeypatch.setattr('sys.argv', [f'{name_of(script)}.py', *flags])
     script.main()
     first = capsys.readouterr().out
-    path = places / 'quick' / f'{script.__name__}.json'
+    path = places / 'quick' / f'{name_of(script)}.json'
     is_of_maps_alone = script in (table3_encoders, table4_visited)
     assert path.exists() != is_of_maps_alone
     if script is not figure2_overview:
         assert 'left for later' in first and 'bcm_sweeps' in first
-    if 'figure' in script.__name__:
+    if 'figure' in name_of(script):
         for ending in ('png', 'svg'):
-            picture = places / 'quick' / f'{script.__name__}.{ending}'
+            picture = places / 'quick' / f'{name_of(script)}.{ending}'
             assert 1_000 < picture.stat().st_size < 150_000
         return  # a second picture takes long and shows nothing new
     if is_of_maps_alone:
@@ -207,9 +213,9 @@ PARAMETERS = {
 def test_tables_of_encoders_train_their_maps(places, monkeypatch, capsys):
     def run(script):
         flags = '--quick --budget 0.02 --pairs 5 --targets sweeps'.split()
-        monkeypatch.setattr('sys.argv', [f'{script.__name__}.py', *flags])
+        monkeypatch.setattr('sys.argv', [f'{name_of(script)}.py', *flags])
         script.main()
-        path = places / 'quick' / f'{script.__name__}.json'
+        path = places / 'quick' / f'{name_of(script)}.json'
         return json.loads(path.read_text())['rows']
 
     rows = run(table3_encoders)

@@ -1,13 +1,12 @@
-from compact import measure
-from compact_table import compact_table
-from markdown_table import NOT_RUN
-
 from bcm_pyg import BCM
 from bcm_pyg.datasets import weighted_grid
+from benchmarks.scripts.compact import measure
+from benchmarks.tables.compact import compact_table
+from benchmarks.tables.markdown import NOT_RUN
 
 
 def add(seed, dtype, gap, success_rate=1.0):
-    from common import Results
+    from benchmarks.lib.results import Results
 
     Results('compact').add(
         {

@@ -1,19 +1,30 @@
 """Tables of results that are missing, partial or complete."""
 
-import paper_numbers as paper
 import pytest
-from cells import of_the_time
-from common import Results
-from disagreements import REASONS, Comparison, compare, disagreements
-from figure_tables import paths, patience, scaling, storage
-from markdown_table import NOT_RUN, spread
-from methods import BASELINES, MAPS
-from paper_numbers import Reported
-from paper_tables import PAPER_TABLES, encoders, layouts, quality, visited
-from row_groups import best_rows, select
-from storage import storage_row
 
 from bcm_pyg.datasets import weighted_grid
+from benchmarks.lib.methods import BASELINES, MAPS
+from benchmarks.lib.results import Results
+from benchmarks.lib.storage import storage_row
+from benchmarks.tables import paper_numbers as paper
+from benchmarks.tables.cells import of_the_time
+from benchmarks.tables.disagreements import (
+    REASONS,
+    Comparison,
+    compare,
+    disagreements,
+)
+from benchmarks.tables.figures import paths, patience, scaling, storage
+from benchmarks.tables.markdown import NOT_RUN, spread
+from benchmarks.tables.paper import (
+    PAPER_TABLES,
+    encoders,
+    layouts,
+    quality,
+    visited,
+)
+from benchmarks.tables.paper_numbers import Reported
+from benchmarks.tables.row_groups import best_rows, select
 
 
 def row(**fields):

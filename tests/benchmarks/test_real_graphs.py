@@ -6,17 +6,17 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import common
 import pytest
-import real_graphs
-import real_tables
-from common import Results
-from real_data import Queries
 from torch_geometric.data import Data
 
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.planning import BestFirst, VisitedGreedy
+from benchmarks.lib import results as common
+from benchmarks.lib.graphs import Queries
+from benchmarks.lib.results import Results
+from benchmarks.scripts import real_graphs
+from benchmarks.tables import real as real_tables
 
 pytest.importorskip('routingkit_cch', reason='needs the extra peers')
 

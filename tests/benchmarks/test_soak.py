@@ -6,8 +6,9 @@ import re
 import sys
 
 import pytest
-import soak
 from helpers import ALL_READOUTS
+
+from benchmarks.scripts import soak
 
 
 def test_every_readout_is_used() -> None:

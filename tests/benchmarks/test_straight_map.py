@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import torch
-from readout_speed import keeps_edges
-from straight_map import straight_map
 
 from bcm_pyg import Planner
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.planning import Greedy, VisitedGreedy
+from benchmarks.lib.straight_map import straight_map
+from benchmarks.scripts.planning_speed import keeps_edges
 
 
 def test_walks_go_straight() -> None:

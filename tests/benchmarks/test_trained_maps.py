@@ -2,17 +2,22 @@
 
 import argparse
 
-import common
 import pytest
 import torch
-from common import Results, map_name, trained_map, training_seconds
-from experiment import Grid
-from map_jobs import load_or_train, map_job, steps_in_time
 
 from bcm_pyg import FitConfig, fit
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.training import graph_defaults, trainer
 from bcm_pyg.training.checkpoint import read_checkpoint, write_checkpoint
+from benchmarks.lib import results as common
+from benchmarks.lib.jobs import Grid
+from benchmarks.lib.results import (
+    Results,
+    map_name,
+    trained_map,
+    training_seconds,
+)
+from benchmarks.lib.trained_maps import load_or_train, map_job, steps_in_time
 
 
 def test_map_names_are_those_of_the_training_table():
