@@ -6,9 +6,11 @@ from pathlib import Path
 
 import matplotlib
 
+from benchmarks.lib.methods import METHODS
+
 matplotlib.use('Agg')
-import matplotlib.pyplot as plt
-from matplotlib.figure import Figure
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
 
 plt.rcParams.update(
     {
@@ -23,21 +25,8 @@ plt.rcParams.update(
 )
 
 #: Colour of each method, the same in every picture.
-COLORS = {
-    'dijkstra': '#000000',
-    'apsp': '#000000',
-    'apsp_packed': '#666666',
-    'cch': '#8c564b',
-    'cpd': '#bcbd22',
-    'cml': '#cc79a7',
-    'apf': '#6a3d9a',
-    'eigen': '#0072b2',
-    'eigen_inverse': '#56b4e9',
-    'eigen_rbf': '#7f9fd0',
-    'bcm_paper': '#e69f00',
-    'bcm_sweeps': '#d55e00',
-    'bcm_exact': '#009e73',
-}
+COLORS = {name: method.color for name, method in METHODS.items()}
+COLORS['apsp_packed'] = '#666666'
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:

@@ -1,8 +1,10 @@
-"""The real graphs beside the checkout, with their own queries."""
+"""The graphs of the benchmarks: weighted grids, and real ones with queries."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,15 +13,81 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from bcm_pyg import BCMError
 from bcm_pyg.baselines import Dijkstra
-from bcm_pyg.datasets import sample_queries
+from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.graph import (
+    SimplifiedGraph,
     from_occupancy,
     read_movingai,
     read_npz,
     read_scenarios,
+    simplify_graph,
 )
 from benchmarks.lib.results import FOLDER
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A weighted grid by its names."""
+
+    layout: str
+    side: int
+    costs: str
+    seed: int
+
+    def data(self) -> Data:
+        """The graph. The maze is the same for all seeds, its costs differ."""
+        return _graph(self)
+
+    def queries(self, num: int) -> tuple[Tensor, Tensor]:
+        """Starts and goals, the same for all methods and costs."""
+        return sample_queries(self.data(), num, seed=self.seed)
+
+
+@lru_cache(maxsize=2)
+def _graph(grid: Grid) -> Data:
+    layout = maze_mask(grid.side) if grid.layout == 'maze' else grid.layout
+    return weighted_grid(layout, grid.side, grid.costs, grid.seed)
+
+
+def maze_mask(side: int, seed: int = 0, opened: float = 0.2) -> np.ndarray:
+    """A maze of corridors one cell wide, True where a cell is blocked.
+
+    Rooms are the cells of even row and column; a depth-first walk joins them
+    all. A maze with one route for each pair leaves costs nothing to decide, so
+    that a share of the other walls is opened too. On an even side the last row
+    and column are wall.
+    """
+    rng = np.random.default_rng(seed)
+    rooms = (side + 1) // 2
+    mask = np.ones((side, side), dtype=bool)
+    mask[::2, ::2] = False
+    seen = np.zeros((rooms, rooms), dtype=bool)
+    seen[0, 0] = True
+    path = [(0, 0)]
+    while path:
+        row, column = path[-1]
+        open_rooms = [
+            (row + down, column + right)
+            for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1))
+            if 0 <= row + down < rooms
+            and 0 <= column + right < rooms
+            and not seen[row + down, column + right]
+        ]
+        if not open_rooms:
+            path.pop()
+            continue
+        there = open_rooms[rng.integers(len(open_rooms))]
+        seen[there] = True
+        mask[row + there[0], column + there[1]] = False  # the wall between
+        path.append(there)
+    between = np.zeros_like(mask)
+    last = 2 * rooms - 1
+    between[:last:2, 1:last:2] = between[1:last:2, :last:2] = True
+    mask[between & (rng.random(mask.shape) < opened)] = False
+    return mask
+
 
 DATA = Path(
     os.environ.get('BCM_PYG_DATA', FOLDER.parent.parent / 'shared' / 'data')
@@ -63,10 +131,14 @@ GRAPHS: dict[str, tuple[str, int, float]] = {
 
 #: Scenarios of game maps have many short routes: half of the sources are drawn
 #: near to a goal.
-SCENARIOS: dict[str, Any] = {'near': 0.5}
+SCENARIOS: dict[str, Any] = {'near_goal_fraction': 0.5}
 #: Trips on roads even more so, and their distances are asked for. A source is
 #: near to one goal of its step, so fewer goals make more of the pairs near.
-TRIPS: dict[str, Any] = {'near': 0.8, 'sources': 128, 'goals': 8}
+TRIPS: dict[str, Any] = {
+    'near_goal_fraction': 0.8,
+    'sources': 128,
+    'goals': 8,
+}
 
 
 class Queries(NamedTuple):
@@ -79,6 +151,8 @@ class Queries(NamedTuple):
 
 def load(name: str, pairs: int) -> tuple[Data, Queries]:
     """A graph and at most :obj:`pairs` of its own queries."""
+    if name not in GRAPHS:
+        raise SystemExit(f'no graph {name}: choose from {", ".join(GRAPHS)}')
     path = DATA / GRAPHS[name][0]
     if not path.exists():
         raise SystemExit(
@@ -139,3 +213,17 @@ def _scenarios(path: Path, data: Data, pairs: int) -> Queries:
 def _sampled(data: Data, pairs: int) -> Queries:
     starts, goals = sample_queries(data, pairs, seed=42)
     return Queries(starts, goals, Dijkstra(data)(starts, goals).cost)
+
+
+#: Simplify where at least this share of the nodes is taken out.
+SIMPLIFIED_SHARE = 0.1
+
+
+def simplified(data: Data) -> SimplifiedGraph | None:
+    """The graph without dead ends and chains, where they are many."""
+    try:
+        graph = simplify_graph(data)
+    except BCMError:
+        return None
+    share = 1 - graph.node.numel() / data.num_nodes
+    return graph if share >= SIMPLIFIED_SHARE else None

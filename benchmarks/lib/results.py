@@ -1,8 +1,10 @@
-"""What all benchmarks share: flags, results on disk, and trained maps."""
+"""Results on disk: resumable rows with where they come from.
+
+Nothing here imports torch at the top: flags and tables do without it.
+"""
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import fcntl
 import json
@@ -12,55 +14,30 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import torch
-from torch_geometric import seed_everything
-from torch_geometric.data import Data
-
-from bcm_pyg import BCM, FitConfig, fit, planning_graph
-from bcm_pyg.training.graph_defaults import resolve_config
-from bcm_pyg.utils import Adjacency
+from tqdm import tqdm
 
 FOLDER = Path(__file__).parents[1]
 RESULTS = FOLDER / 'results'
-CACHE = FOLDER / 'cache'
-#: A look at everything: tables and pictures go where git does not see them.
+#: A quick look: its results and pictures go where git does not see them.
 QUICK_FOLDER = FOLDER.parent / 'out' / 'benchmarks'
 
 #: What results depend on, besides the data.
 CODE = ('bcm_pyg', 'benchmarks/lib', 'benchmarks/scripts')
 
-#: Seconds of training by side of a grid, before ``--budget``.
-SECONDS = {20: 120, 30: 300, 40: 600, 60: 1200, 80: 1800, 100: 1800}
+#: Tables that have rows in common, such as those of the U with wide costs.
+SHARING = (
+    'table1_quality',
+    'table2_layouts',
+    'table3_encoders',
+    'table4_visited',
+    'figure3_scaling',
+)
 
-
-def parser(description: str | None) -> argparse.ArgumentParser:
-    """The flags that every benchmark has."""
-    flags = argparse.ArgumentParser(description=description)
-    flags.add_argument('--seeds', type=int, nargs='+', default=[42])
-    flags.add_argument('--pairs', type=_pairs, default=1000, help='queries')
-    flags.add_argument(
-        '--budget', type=_budget, default=1.0, help='factor on training times'
-    )
-    flags.add_argument(
-        '--quick', action='store_true', help='small and short, for a look'
-    )
-    return flags
-
-
-def _pairs(text: str) -> int:
-    if (number := int(text)) < 1:
-        raise argparse.ArgumentTypeError(f'at least 1 is needed (got {number})')
-    return number
-
-
-def _budget(text: str) -> float:
-    if not 0 < (factor := float(text)) < float('inf'):
-        raise argparse.ArgumentTypeError(f'must be positive (got {factor})')
-    return factor
+Row = dict[str, Any]
 
 
 class Results:
@@ -74,37 +51,37 @@ class Results:
         self.path = (folder or RESULTS) / f'{name}.json'
         self.rows = self._read()
 
-    def _read(self) -> list[dict[str, Any]]:
+    def _read(self) -> list[Row]:
         if not self.path.exists():
             return []
         return json.loads(self.path.read_text())['rows']
 
-    def find(self, **key: Any) -> dict[str, Any] | None:
+    def find(self, **key: Any) -> Row | None:
         """The row with these fields, if it is there."""
         for row in self.rows:
             if _has(row, key):
                 return row
         return None
 
-    def add(self, row: dict[str, Any]) -> None:
+    def add(self, row: Row) -> None:
         """Appends a row with where it comes from, and writes the file.
 
         A row of another file keeps what it tells of that.
         """
-        self._write(lambda rows: [*rows, {**row, **PROVENANCE, **row}])
+        self._write(lambda rows: [*rows, {**row, **provenance(), **row}])
 
-    def extend(self, key: dict[str, Any], field: str, more: dict) -> None:
+    def extend(self, key: Row, field: str, more: Row) -> None:
         """Puts more into a field of the row with this key, as it is on disk."""
 
-        def change(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-            (place,) = (i for i, row in enumerate(rows) if _has(row, key))
-            row = rows[place]
-            rows[place] = {**row, field: {**row[field], **more}}
+        def change(rows: list[Row]) -> list[Row]:
+            (index,) = (i for i, row in enumerate(rows) if _has(row, key))
+            row = rows[index]
+            rows[index] = {**row, field: {**row[field], **more}}
             return rows
 
         self._write(change)
 
-    def _write(self, change: Callable[[list], list]) -> None:
+    def _write(self, change: Callable[[list[Row]], list[Row]]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.with_suffix('.lock').open('w') as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # until it is closed
@@ -115,17 +92,31 @@ class Results:
             os.replace(part, self.path)
 
 
-def _has(row: dict[str, Any], key: dict[str, Any]) -> bool:
+def _has(row: Row, key: Row) -> bool:
     return all(row.get(name) == value for name, value in key.items())
 
 
-def provenance() -> dict[str, Any]:
-    """Command, commit and machine of a result."""
-    root = FOLDER.parent
+def results_for(name: str, quick: bool) -> Results:
+    """The results of a benchmark; those of a quick look are kept apart."""
+    return Results(name, QUICK_FOLDER if quick else RESULTS)
+
+
+def figure_folder(quick: bool) -> Path:
+    """Where pictures go."""
+    return QUICK_FOLDER if quick else FOLDER / 'figures'
+
+
+@cache
+def provenance() -> Row:
+    """Command, commit and machine of a result.
+
+    Found once: the checkout may move on while a long run works.
+    """
+    import torch
 
     def git(*args: str) -> str:
         done = subprocess.run(
-            ['git', *args], cwd=root, capture_output=True, text=True
+            ['git', *args], cwd=FOLDER.parent, capture_output=True, text=True
         )
         return done.stdout.strip()
 
@@ -142,11 +133,6 @@ def provenance() -> dict[str, Any]:
     }
 
 
-def results_for(name: str, quick: bool) -> Results:
-    """The results of a benchmark; those of a quick look are kept apart."""
-    return Results(name, QUICK_FOLDER if quick else RESULTS)
-
-
 def _cpu() -> str:
     for line in Path('/proc/cpuinfo').read_text().splitlines():
         if line.startswith('model name'):
@@ -154,91 +140,42 @@ def _cpu() -> str:
     return platform.processor()
 
 
-#: Taken at the start: the checkout may move on while a long run works.
-PROVENANCE = provenance()
+class Job(NamedTuple):
+    """A row to be: its key, and what makes the rest (None: not this time)."""
+
+    key: Row
+    run: Callable[[], Row | None]
 
 
-def training_seconds(side: int, costs: str, budget: float = 1.0) -> float:
-    """Seconds of training for a grid; uniform costs at side 40 need half."""
-    seconds = 300 if (costs, side) == ('uniform', 40) else SECONDS[side]
-    return seconds * budget
-
-
-def map_name(
-    layout: str,
-    costs: str,
-    side: int,
-    targets: str,
-    seconds: float,
-    seed: int,
-    encoder: str = 'interaction',
-) -> str:
-    """The folder of a trained map in the cache."""
-    name = f'{layout}-{costs}-{side}-{targets}-{seconds:g}s-{seed}'
-    return name if encoder == 'interaction' else f'{name}-{encoder}'
-
-
-def is_cached(name: str) -> bool:
-    """Whether the cache has this map."""
-    return (CACHE / name / 'config.json').exists()
-
-
-def trained_map(
-    name: str,
-    data: Data,
-    config: FitConfig,
-    seed: int,
-    paper: bool = False,
-    encoder: str = 'interaction',
-) -> tuple[BCM, dict[str, Any]]:
-    """A trained map from the cache that all benchmarks share, or a new one.
-
-    Returns the map and how its training went (wall seconds, steps, rate). A
-    training that is stopped is not cached; the next call goes on with it.
-    """
-    folder = CACHE / name
-    if is_cached(name):
-        model = BCM.load(folder, data)
-        _check_config(name, model.record['config'], config, data)
-        return model, model.record['benchmark']
-    checkpoint = CACHE / f'{name}.ckpt'
-    seed_everything(seed)
-    build = BCM.paper if paper else BCM.from_data
-    model = build(data, encoder)
-    history = fit(model, data, config, progress=True, resume=checkpoint)
-    if history.interrupted:  # fit keeps that to itself
-        raise KeyboardInterrupt
-    record = {
-        'train_seconds': round(model.record['seconds'], 1),
-        'steps': history.steps,
-        'rows_per_second': round(history.rows_per_second),
-        # A row may be of a later command and commit.
-        'trained_by': PROVENANCE['command'],
-        'trained_commit': PROVENANCE['commit'],
-        'curve': [
-            [round(seconds, 1), round(gap, 3)]
-            for seconds, gap in zip(history.seconds, history.gap, strict=True)
-        ],
-    }
-    model.record['benchmark'] = record
-    model.save(folder)
-    checkpoint.unlink(missing_ok=True)  # another process may have had it
-    return model, record
-
-
-def _check_config(
-    name: str, there: dict[str, Any], asked: FitConfig, data: Data
-) -> None:
-    """A map of other defaults than today's must not pass for one of these.
-
-    Maps from before a setting came do not have it.
-    """
-    adjacency = Adjacency.from_data(planning_graph(data))
-    odd = [
-        field
-        for field, value in asdict(resolve_config(asked, adjacency)).items()
-        if field not in ('steps', 'time_budget')  # those are in its name
-        and there.get(field, value) != value
+def run_jobs(results: Results, jobs: list[Job]) -> None:
+    """Runs what is not there yet, nor in another table, one row at a time."""
+    name = results.path.stem
+    others = [
+        Results(other, results.path.parent)
+        for other in SHARING
+        if name in SHARING and name != other
     ]
-    if odd:
-        raise SystemExit(f'the map {name} has another {odd}: remove it')
+    missing: list[Job] = []
+    for job in jobs:
+        if results.find(**job.key):
+            continue
+        found = (other.find(**job.key) for other in others)
+        if row := next(filter(None, found), None):
+            results.add(row)
+        else:
+            missing.append(job)
+    left_out: list[str] = []
+    with tqdm(missing, unit='row') as bar:
+        for job in bar:
+            name = ' '.join(str(value) for value in job.key.values())
+            bar.set_description(name)
+            row = job.run()
+            if row is None:
+                left_out.append(name)
+                continue
+            results.add({**job.key, **row})
+            gap = row.get('gap')
+            if gap is not None:
+                bar.write(f'{name}: Gap {gap:.2f} %')
+    if left_out:
+        print(f'{len(left_out)} rows left for later:', *left_out, sep='\n  ')

@@ -7,32 +7,14 @@ blocked. Walks that fail are drawn too. Maps come from the cache or are trained
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-from matplotlib.axes import Axes
+from benchmarks.lib.flags import QUICK_SIDE, paper_flags, parse
+from benchmarks.lib.methods import BASELINES, MAPS, METHODS
 
-from bcm_pyg import Planner
-from bcm_pyg.baselines import Dijkstra
-from bcm_pyg.planning import VisitedGreedy
-from benchmarks.lib.figures import COLORS, plt, save
-from benchmarks.lib.jobs import (
-    QUICK_SIDE,
-    Grid,
-    Job,
-    figure_folder,
-    flags,
-    parse,
-    results,
-    run_jobs,
-)
-from benchmarks.lib.methods import BASELINES, MAPS
-from benchmarks.lib.trained_maps import load_or_train, map_seconds
-from benchmarks.lib.walks import apf_walk, cml_walk
-
-METHODS = (
+SHOWN = (
     'dijkstra',
     'eigen',
     'eigen_inverse',
@@ -41,16 +23,69 @@ METHODS = (
     'apf',
     'bcm',
 )
-WALKS: dict[str, Callable[[Any, int, int], list[int]]] = {
-    'apf': apf_walk,
-    'cml': cml_walk,
-}
+FLAGS = paper_flags(__doc__, methods=SHOWN)
+if __name__ == '__main__':
+    FLAGS.parse_args()  # --help does not wait for torch
+
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+
+from bcm_pyg import Planner
+from bcm_pyg.baselines import APF, CML, Dijkstra
+from bcm_pyg.planning import VisitedGreedy
+from bcm_pyg.utils import Adjacency
+from benchmarks.lib.figures import COLORS, plt, save
+from benchmarks.lib.graphs import Grid
+from benchmarks.lib.results import Job, figure_folder, results_for, run_jobs
+from benchmarks.lib.trained_maps import load_or_train, map_seconds
 
 
 def query(side: int) -> tuple[int, int]:
     """From the middle of the U to below it."""
     start = (side // 2) * side + side // 2
     return start, (side - side // 8) * side + side // 2
+
+
+def apf_walk(planner: APF, start: int, goal: int) -> list[int]:
+    """Downhill, until the goal or the second visit of a node."""
+    walk = [start]
+    while walk[-1] != goal and len(set(walk)) == len(walk):
+        heads = _heads(planner.adjacency, walk[-1])[1]
+        goals = torch.full_like(heads, goal)
+        walk.append(int(heads[planner.potential(heads, goals).argmin()]))
+    return walk
+
+
+def cml_walk(planner: CML, start: int, goal: int) -> list[int]:
+    """By W among unused actions, else by V among all, for N steps at most."""
+    by_inverse, by_action = planner.utilities(torch.tensor([goal]))
+    used = torch.zeros(planner.adjacency.num_edges, dtype=torch.bool)
+    walk = [start]
+    while walk[-1] != goal and len(walk) <= planner.adjacency.num_nodes:
+        edges, heads = _heads(planner.adjacency, walk[-1])
+        unused = by_inverse[0, edges].masked_fill(used[edges], 0.0)
+        best = unused.argmax()
+        if unused[best] <= 0:
+            best = by_action[0, edges].argmax()
+        used[edges[best]] = True
+        walk.append(int(heads[best]))
+    return walk
+
+
+def _heads(
+    adjacency: Adjacency, node: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    edges, _ = adjacency.out_edges(torch.tensor([node]))
+    return edges, adjacency.dst[edges]
+
+
+#: Where methods go that fail: a Plan holds no route for a query that failed,
+#: and a picture of why needs the walk, step by step as the planner chooses.
+WALKS: dict[str, Callable[[Any, int, int], list[int]]] = {
+    'apf': apf_walk,
+    'cml': cml_walk,
+}
 
 
 def path_job(grid: Grid, method: str, args: Any) -> Job:
@@ -69,9 +104,7 @@ def path_job(grid: Grid, method: str, args: Any) -> Job:
                 return None
             planner = Planner(model, data, VisitedGreedy())
         else:
-            build = BASELINES[method].build
-            assert build is not None
-            planner = build(data, grid.seed)
+            planner = BASELINES[method].build(data, grid.seed)
         plan = planner(start, goal)
         success = bool(plan.success[0])
         walk = plan.path(0)
@@ -141,24 +174,21 @@ def draw(ax: Axes, grid: Grid, row: dict[str, Any]) -> None:
     else:
         verdict = f'cost {row["cost"]:.1f} ({excess:+.1f} %)'
     name = row['method']
-    targets = name.removeprefix('bcm_')
-    label = MAPS[targets].label if targets in MAPS else BASELINES[name].label
-    ax.set_title(f'{label}\n{verdict}', fontsize=7.5)
+    ax.set_title(f'{METHODS[name].label}\n{verdict}', fontsize=7.5)
     ax.set_axis_off()
 
 
-def main() -> None:
-    parser = flags(__doc__, METHODS)
-    args = parse(parser)
+def main(given: Sequence[str] | None = None) -> None:
+    args = parse(FLAGS, given)
     if len(args.seeds) > 1:
-        parser.error(f'one picture is of one seed (got {args.seeds})')
+        FLAGS.error(f'one picture is of one seed (got {args.seeds})')
     side = QUICK_SIDE if args.quick else 40
     grid = Grid('ushape', side, 'wide', args.seeds[0])
-    methods = [name for name in METHODS if name in args.methods]
+    methods = [name for name in SHOWN if name in args.methods]
     if 'bcm' in methods:
         methods.remove('bcm')
         methods += [f'bcm_{kind}' for kind in args.targets]
-    out = results('figure1_paths', args.quick)
+    out = results_for('figure1_paths', args.quick)
     jobs = [path_job(grid, name, args) for name in methods]
     run_jobs(out, jobs)
 

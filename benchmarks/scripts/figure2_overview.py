@@ -6,23 +6,22 @@ trained, so that seeds, pairs and budget make no difference.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+from benchmarks.lib.flags import QUICK_SIDE, paper_flags, parse
+
+FLAGS = paper_flags(__doc__)
+if __name__ == '__main__':
+    FLAGS.parse_args()  # --help does not wait for torch
 
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from bcm_pyg import BCM
 from benchmarks.lib.figures import plt, save
-from benchmarks.lib.jobs import (
-    QUICK_SIDE,
-    Grid,
-    Job,
-    figure_folder,
-    flags,
-    parse,
-    results,
-    run_jobs,
-)
+from benchmarks.lib.graphs import Grid
+from benchmarks.lib.results import Job, figure_folder, results_for, run_jobs
 
 ENCODER, TRANSITION, TRAINING, READOUT = (
     '#dbe9f6',
@@ -184,15 +183,15 @@ def draw(ax: Axes, row: dict[str, Any]) -> None:
     ax.set_axis_off()
 
 
-def main() -> None:
-    args = parse(flags(__doc__))
+def main(given: Sequence[str] | None = None) -> None:
+    args = parse(FLAGS, given)
     grid = Grid('ushape', QUICK_SIDE if args.quick else 40, 'wide', 42)
 
     def run() -> dict[str, Any]:
         data = grid.data()
         return {'nodes': data.num_nodes, **shapes(BCM.from_data(data))}
 
-    out = results('figure2_overview', args.quick)
+    out = results_for('figure2_overview', args.quick)
     job = Job({'layout': grid.layout, 'side': grid.side}, run)
     run_jobs(out, [job])
     row = out.find(**job.key)

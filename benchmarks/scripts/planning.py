@@ -1,13 +1,11 @@
-"""How fast and how good readouts are.
+"""How good readouts are, and what they take beside time.
 
-``--speed``    time per query over one scipy Dijkstra, by size and batch
+``--maps``     trains the maps that readouts are timed with, in maps/
 ``--quality``  Gap against nodes expanded and time, of every readout
 ``--memory``   peak memory of 10,000 queries at a million nodes
 ``--compile``  seconds until the first planner of a process is built
 
-All of one size is timed in one process, so that ratios mean something. Speed
-does not depend on what the weights are: where no trained map is at hand, one
-that is made by hand walks straight over a grid without walls (straight_map.py).
+Times are those of planning_speed. Rows and maps that are there are left alone.
 Run it alone on the machine.
 """
 
@@ -18,11 +16,21 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.lib.flags import part_flags, run_parts
+
+FLAGS = part_flags(__doc__, 'maps', 'quality', 'memory', 'compile')
+FLAGS.add_argument('--side', type=int, default=1000, help='of the large grid')
+FLAGS.add_argument('--seconds', type=float, default=300, help='of a map')
+if __name__ == '__main__':
+    FLAGS.parse_args()  # --help does not wait for torch
+
+from torch_geometric import seed_everything
 from tqdm import tqdm
 
-from bcm_pyg import Planner, evaluate, planning_graph
+from bcm_pyg import BCM, Planner, evaluate, fit, planning_graph
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.planning import (
@@ -35,16 +43,20 @@ from bcm_pyg.planning import (
     VisitedGreedy,
 )
 from bcm_pyg.utils import Adjacency
-from benchmarks.lib.results import parser, results_for
-from benchmarks.lib.straight_map import straight_map
-from benchmarks.scripts.planning_maps import GRIDS, grid
-from benchmarks.scripts.planning_speed import (
-    keeps_edges,
-    one_search,
-    speed,
-    trained,
+from benchmarks.lib.measure import keeps_edges, one_search
+from benchmarks.lib.results import results_for
+from benchmarks.lib.trained_maps import (
+    TIMED_GRIDS,
+    TIMED_ROADS,
+    fit_config,
+    straight_map,
+    timed_grid,
+    timed_map,
+    timed_map_folder,
+    timed_road,
 )
 
+#: Readouts whose quality is compared, as rows call them.
 READOUTS = {
     'Greedy()': Greedy(),
     'VisitedGreedy()': VisitedGreedy(),
@@ -61,29 +73,41 @@ READOUTS = {
     'Corridor(guide=VisitedGreedy())': Corridor(guide=VisitedGreedy()),
 }
 
-#: Sides of the grids that are timed.
-SIDES = (40, 60, 200, 500, 1000)
-#: Widths of the maps.
-WIDTHS = (128, 256, 96, 64)
 
-
-def run_speed(args: Any) -> None:
-    results = results_for('planning_speed', args.quick)
-    for side in (40,) if args.quick else args.sides or SIDES:
-        # Without slopes, as at a million nodes, a hop takes long enough.
-        widths = WIDTHS if side < 1000 and not args.quick else WIDTHS[:1]
-        for width in widths:
-            if not results.find(side=side, width=width):
-                results.add(speed(side, width, quick=args.quick))
+def run_maps(args: Any) -> None:
+    """One map per graph and width, our own settings, in half precision."""
+    results = results_for('planning_maps', args.quick)
+    jobs = [(f'ushape{side}', width) for side, width in TIMED_GRIDS]
+    for name, width in [*jobs, *TIMED_ROADS]:
+        folder = timed_map_folder(name, width)
+        if folder.exists():
+            continue
+        is_grid = name.startswith('ushape')
+        data = timed_grid(int(name[6:])) if is_grid else timed_road(name).data
+        seed_everything(0)
+        model = BCM.from_data(data, hidden_channels=width)
+        config = fit_config(time_budget=args.seconds)
+        history = fit(model, data, config, progress=True)
+        model.save(folder, dtype='float16')
+        results.add(
+            {
+                'map': name,
+                'width': width,
+                'nodes': data.num_nodes,
+                'parameters': model.num_parameters(),
+                'steps': history.steps,
+                'seconds': history.seconds[-1],
+            }
+        )
 
 
 def run_quality(args: Any) -> None:
     results = results_for('planning_quality', args.quick)
-    for side, width in GRIDS[:1] if args.quick else GRIDS:
-        data = grid(side)
-        model = trained(side, width, data)
+    for side, width in TIMED_GRIDS[:1] if args.quick else TIMED_GRIDS:
+        data = timed_grid(side)
+        model = timed_map(f'ushape{side}', width, data)
         if model is None:
-            print(f'no trained map of side {side}: run planning_maps.py')
+            print(f'no trained map of side {side}: run --maps')
             continue
         starts, goals = sample_queries(data, args.pairs, seed=42)
         exact = evaluate(Dijkstra(data), data, starts, goals)
@@ -108,7 +132,7 @@ def run_quality(args: Any) -> None:
 
 def run_memory(args: Any) -> None:
     """Alone in its process: the peak is that of everything before."""
-    side, num = (args.sides or [1000])[0], 10_000
+    side, num = args.side, 10_000
     if args.quick:
         side, num = 100, 100
     results = results_for('planning_memory', args.quick)
@@ -119,13 +143,14 @@ def run_memory(args: Any) -> None:
     starts, goals = sample_queries(data, num, seed=0)
     graph = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     planner = Planner(straight_map(128), data, VisitedGreedy())
+    cached_edges = keeps_edges(planner, int(starts[0]), int(goals[0]))
     plan = planner(starts, goals)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     results.add(
         {
             **key,
             'success_rate': float(plan.success.float().mean()),
-            'cached_edges': keeps_edges(planner),
+            'cached_edges': cached_edges,
             'graph_gigabytes': graph,
             'peak_gigabytes': peak,
         }
@@ -168,23 +193,15 @@ def run_compile(args: Any) -> None:
     )
 
 
-def main() -> None:
-    flags = parser(__doc__)
-    for part in ('speed', 'quality', 'memory', 'compile'):
-        flags.add_argument(f'--{part}', action='store_true')
-    flags.add_argument('--sides', type=int, nargs='+', help='of the grids')
-    args = flags.parse_args()
-    parts = {
-        'speed': run_speed,
-        'quality': run_quality,
-        'memory': run_memory,
-        'compile': run_compile,
-    }
-    chosen = [run for part, run in parts.items() if getattr(args, part)]
-    if not chosen:
-        flags.error('choose --speed, --quality, --memory or --compile')
-    for run in chosen:
-        run(args)
+def main(given: Sequence[str] | None = None) -> None:
+    run_parts(
+        FLAGS,
+        given,
+        maps=run_maps,
+        quality=run_quality,
+        memory=run_memory,
+        compile=run_compile,
+    )
 
 
 if __name__ == '__main__':

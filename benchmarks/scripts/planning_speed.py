@@ -1,23 +1,43 @@
-"""Time per query of every way to plan, in units of one search of scipy."""
+"""How fast readouts are.
+
+``--grids``  time per query over one scipy Dijkstra, by size and batch
+``--roads``  the same on large road networks, simplified
+
+All of one size is timed in one process, so that ratios mean something. Speed
+does not depend on what the weights are: where no trained map is at hand, one
+that is made by hand walks straight over a grid without walls. Run it alone on
+the machine.
+"""
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from benchmarks.lib.flags import part_flags, run_parts
+
+#: Sides of the grids that are timed, widths of their maps, sizes of a batch.
+SIDES = (40, 60, 200, 500, 1000)
+WIDTHS = (128, 256, 96, 64)
+BATCHES = (1, 10, 100, 1000, 10_000)
+
+FLAGS = part_flags(__doc__, 'grids', 'roads')
+FLAGS.add_argument('--sides', type=int, nargs='+', default=SIDES)
+FLAGS.add_argument('--graphs', nargs='+', help='of the road networks')
+if __name__ == '__main__':
+    FLAGS.parse_args()  # --help does not wait for torch
+
 import networkx as nx
 import torch
-from scipy.sparse.csgraph import dijkstra
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import to_networkx
 
-from bcm_pyg import BCM, Planner, planning_graph
+from bcm_pyg import BCM, Plan, Planner, evaluate, planning_graph
 from bcm_pyg.baselines import APSP, CCH, CPD, Dijkstra
 from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.graph import SimplifiedGraph
 from bcm_pyg.planning import (
     Backtracking,
     Beam,
@@ -25,18 +45,31 @@ from bcm_pyg.planning import (
     Corridor,
     Greedy,
     Lookahead,
-    Plan,
+    Readout,
     VisitedGreedy,
 )
 from bcm_pyg.utils import Adjacency
-from benchmarks.lib.straight_map import straight_map
-from benchmarks.scripts.planning_maps import folder_of, grid
+from benchmarks.lib.measure import keeps_edges, one_search, seconds_of
+from benchmarks.lib.results import Row, results_for
+from benchmarks.lib.trained_maps import (
+    TIMED_ROADS,
+    straight_map,
+    timed_grid,
+    timed_map,
+    timed_road,
+)
 
-BATCHES = (1, 10, 100, 1000, 10_000)
 #: Exact planners do not depend on the width and are timed with this one.
 REFERENCE_WIDTH = 128
+ROAD_READOUTS: list[Readout] = [
+    VisitedGreedy(),
+    Backtracking(),
+    BestFirst(),
+    Corridor(),
+]
+ROAD_QUERIES = 200
 #: Readouts that are timed beside VisitedGreedy, where the map is trained.
-OTHER_READOUTS = [
+TIMED_READOUTS: list[Readout] = [
     Greedy(),
     Backtracking(),
     Lookahead(2),
@@ -47,38 +80,20 @@ OTHER_READOUTS = [
 ]
 
 
-def seconds_of(action: Callable[[], Any], least: float = 0.5) -> float:
-    """Median time of an action, repeated for a while after a first time."""
-    action()
-    times: list[float] = []
-    while sum(times) < least or len(times) < 3:
-        began = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - began)
-        if sum(times) > 20:
-            break
-    return statistics.median(times)
+def run_grids(args: Any) -> None:
+    results = results_for('planning_speed', args.quick)
+    for side in (40,) if args.quick else args.sides:
+        # Without slopes, as at a million nodes, a hop takes long enough.
+        widths = WIDTHS if side < 1000 and not args.quick else WIDTHS[:1]
+        for width in widths:
+            if not results.find(side=side, width=width):
+                results.add(speed(side, width, quick=args.quick))
 
 
-def trained(side: int, width: int, data: Data) -> BCM | None:
-    """The trained map of a U, if there is one."""
-    folder = folder_of(f'ushape{side}', width)
-    return BCM.load(folder, data) if folder.exists() else None
-
-
-def one_search(adjacency: Adjacency, starts: Tensor) -> float:
-    """Seconds of one single-source Dijkstra of scipy, with predecessors."""
-    graph = adjacency.to_scipy()
-    some = iter(starts.tolist() * 1000)
-    return seconds_of(
-        lambda: dijkstra(graph, indices=next(some), return_predecessors=True)
-    )
-
-
-def speed(side: int, width: int, quick: bool) -> dict[str, Any]:
+def speed(side: int, width: int, quick: bool) -> Row:
     """Everything at one size, in units of one search."""
-    data = grid(side)
-    model = trained(side, width, data)
+    data = timed_grid(side)
+    model = timed_map(f'ushape{side}', width, data)
     is_trained = model is not None
     if model is None:
         data = planning_graph(weighted_grid('open', side, 'wide', 42))
@@ -90,13 +105,13 @@ def speed(side: int, width: int, quick: bool) -> dict[str, Any]:
     starts, goals = sample_queries(data, max(sizes), seed=0)
     unit = one_search(adjacency, starts)
     ratio: dict[str, float] = {}
-    row: dict[str, Any] = {
+    row: Row = {
         'side': side,
         'width': width,
         'nodes': data.num_nodes,
         'trained': is_trained,
         'search_ms': 1e3 * unit,
-        'cached_edges': keeps_edges(planner),
+        'cached_edges': keeps_edges(planner, int(starts[0]), int(goals[0])),
         'ratio': ratio,
     }
     batch = min(1000, max(sizes))
@@ -117,7 +132,7 @@ def speed(side: int, width: int, quick: bool) -> dict[str, Any]:
     if is_trained:
         others += [
             (str(readout), Planner(model, data, readout), batch)
-            for readout in OTHER_READOUTS
+            for readout in TIMED_READOUTS
         ]
     for name, other, few in others:
         some = min(few, batch)
@@ -127,15 +142,6 @@ def speed(side: int, width: int, quick: bool) -> dict[str, Any]:
     for name, value in ratio.items():
         print(f'N = {data.num_nodes:8} {name:24} {value:.4f}')
     return row
-
-
-def keeps_edges(planner: Planner) -> bool:
-    """Whether the planner keeps what edges contribute to scores.
-
-    Makes it, if it does.
-    """
-    kept, _ = planner.scorer.for_kernels()  # type: ignore[attr-defined]
-    return len(kept.slope) > 0
 
 
 def _bare_product(model: BCM, batch: int) -> float:
@@ -167,3 +173,62 @@ def _exact(data: Data) -> list[tuple[str, Callable[..., Any], int]]:
 
         out.append(('networkx', by_networkx, 10))
     return out
+
+
+def run_roads(args: Any) -> None:
+    """Queries and routes of the full graphs, 200 pairs drawn at random."""
+    results = results_for('road_speed', args.quick)
+    for name, width in TIMED_ROADS:
+        if results.find(graph=name) or name not in (args.graphs or [name]):
+            continue
+        graph = timed_road(name)
+        model = timed_map(name, width, graph.data)
+        if model is None:
+            print(f'no map of {name}: run planning --maps')
+            continue
+        results.add(road_speed(graph, model, name))
+
+
+def road_speed(graph: SimplifiedGraph, model: BCM, name: str) -> Row:
+    """All readouts on one network, in one process."""
+    starts, goals = sample_queries(graph.full, ROAD_QUERIES, seed=42)
+    full, core = (Adjacency.from_data(d) for d in (graph.full, graph.data))
+    some = sample_queries(graph.data, ROAD_QUERIES, seed=42)[0]
+    row: Row = {
+        'graph': name,
+        'nodes': full.num_nodes,
+        'simplified_nodes': core.num_nodes,
+        'parameters': model.num_parameters(),
+        'full_search_ms': 1e3 * one_search(full, starts),
+        'simplified_search_ms': 1e3 * one_search(core, some),
+        'readouts': {},
+    }
+    planners: dict[str, Any] = {
+        str(r): Planner(model, graph, r) for r in ROAD_READOUTS
+    }
+    planners['CCH, full graph'] = CCH(graph.full)
+    planners['CCH, simplified graph'] = CCH(graph)
+    for readout, planner in planners.items():
+        planner(starts, goals)  # what it keeps is made
+        report = evaluate(planner, graph.full, starts, goals)
+        seconds = seconds_of(partial(planner, starts, goals)) / ROAD_QUERIES
+        row['readouts'][readout] = {
+            'ms': 1e3 * seconds,
+            'success_rate': report.success_rate,
+            'gap': report.gap,
+            'expansions': report.expansions,
+        }
+        print(
+            f'{name:16} {readout:40} {1e3 * seconds:9.3f} ms', report, sep='\n'
+        )
+    row['full_search_ms_after'] = 1e3 * one_search(full, starts)
+    row['simplified_search_ms_after'] = 1e3 * one_search(core, some)
+    return row
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    run_parts(FLAGS, given, grids=run_grids, roads=run_roads)
+
+
+if __name__ == '__main__':
+    main()

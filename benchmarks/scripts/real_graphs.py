@@ -1,25 +1,33 @@
 """Maps of real graphs: roads, game maps, terrain, voxels, a power grid.
 
 Every graph is trained for a fixed time and read out in every way, on its own
-queries, beside exact search. Forced moves are taken out first where they are
-many (``simplify_graph``). Resumable: rows that are there are not run again; of
-a readout that has come since only that is measured, on the same map.
+queries, beside exact search. Dead ends and chains are taken out first where
+they are many (``simplify_graph``). Resumable: rows that are there are not run
+again; of a readout that has come since only that is measured, on the same map.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from typing import Any
+
+from benchmarks.lib.flags import flags, parse
+
+FLAGS = flags(__doc__)
+FLAGS.add_argument('--graphs', nargs='+', metavar='NAME')
+FLAGS.add_argument('--max-nodes', type=int, default=30_000)
+if __name__ == '__main__':
+    FLAGS.parse_args()  # --help does not wait for torch
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 from tqdm import tqdm
 
-from bcm_pyg import BCM, BCMError, FitConfig, Planner, evaluate
+from bcm_pyg import Planner
 from bcm_pyg.baselines import CCH, CPD, Dijkstra
-from bcm_pyg.graph import SimplifiedGraph, simplify_graph
 from bcm_pyg.planning import (
     Backtracking,
     Beam,
@@ -33,19 +41,18 @@ from bcm_pyg.planning import (
     VisitedGreedy,
 )
 from bcm_pyg.utils import Adjacency
-from benchmarks.lib.graphs import GRAPHS, Queries, load, sampling
-from benchmarks.lib.results import (
-    CACHE,
-    PROVENANCE,
-    Results,
+from benchmarks.lib.graphs import GRAPHS, Queries, load, sampling, simplified
+from benchmarks.lib.measure import distance_error, planner_of, quality
+from benchmarks.lib.results import Results, Row, provenance, results_for
+from benchmarks.lib.trained_maps import (
+    cache_name,
+    cached_map,
+    fit_config,
     is_cached,
-    parser,
-    results_for,
+    settings_of,
     trained_map,
+    training_of,
 )
-
-#: Take out forced nodes where they are at least this share of all.
-FORCED_SHARE = 0.1
 
 READOUTS: dict[str, Readout] = {
     'VisitedGreedy': VisitedGreedy(),
@@ -58,17 +65,6 @@ READOUTS: dict[str, Readout] = {
     'Corridor': Corridor(),
     'Corridor of walks': Corridor(guide=VisitedGreedy()),
 }
-
-#: Settings of the training that a row tells.
-SETTINGS = (
-    'sweeps',
-    'draws',
-    'seeds',
-    'renew_every',
-    'near',
-    'sources',
-    'goals',
-)
 
 #: An exact peer is built up to so many nodes (its build grows with N^2).
 MAX_CPD_NODES = 6000
@@ -100,36 +96,6 @@ def _no_routes(
     return Plan.from_routes(cost, nothing, torch.zeros_like(starts))
 
 
-def reduced(data: Data) -> SimplifiedGraph | None:
-    """The simplified graph, where it is worth it."""
-    try:
-        graph = simplify_graph(data)
-    except BCMError:
-        return None
-    forced = 1 - graph.node.numel() / data.num_nodes
-    return graph if forced >= FORCED_SHARE else None
-
-
-def quality(planner: Any, data: Data, queries: Queries) -> dict[str, Any]:
-    """SR, Gap, nodes expanded and time of a planner."""
-    report = evaluate(planner, data, queries.starts, queries.goals).as_dict()
-    names = ('success_rate', 'gap', 'expansions', 'seconds_per_query')
-    # Without a success there is no Gap, and JSON has no NaN.
-    return {
-        name: None if math.isnan(report[name]) else report[name]
-        for name in names
-    }
-
-
-def distance_error(planner: Any, queries: Queries) -> float:
-    """Mean relative error of estimated distances, in percent."""
-    far = queries.cost > 0
-    estimate = planner.distance(queries.starts[far], queries.goals[far])
-    return 100 * float(
-        ((estimate - queries.cost[far]) / queries.cost[far]).abs().mean()
-    )
-
-
 def run_graph(name: str, args: Any, results: Results) -> None:
     seconds = GRAPHS[name][2] * args.budget
     seed = args.seeds[0]
@@ -150,7 +116,7 @@ def run_graph(name: str, args: Any, results: Results) -> None:
         say(name, methods, row)
 
 
-def say(name: str, methods: dict[str, Any], row: dict[str, Any]) -> None:
+def say(name: str, methods: Row, row: Row) -> None:
     """Prints what was measured."""
     settled = row['methods']['Dijkstra']['expansions']
     for label, method in methods.items():
@@ -161,38 +127,20 @@ def say(name: str, methods: dict[str, Any], row: dict[str, Any]) -> None:
         )
 
 
-def map_name(key: dict[str, Any]) -> str:
+def map_name(row: Row) -> str:
     """The folder of a map in the cache."""
-    return f'real-{key["graph"]}-{key["budget_seconds"]:g}s-{key["seed"]}'
+    seconds, seed = row['budget_seconds'], row['seed']
+    return cache_name('real', row['graph'], seconds=seconds, seed=seed)
 
 
-def planner_of(
-    model: BCM, data: Data, graph: SimplifiedGraph | None, readout: Readout
-) -> Any:
-    """A planner of the whole graph, with all that it keeps made."""
-    planner = Planner(model, data if graph is None else graph, readout)
-    planner.scorer.for_kernels()  # type: ignore[attr-defined]
-    return planner
-
-
-def settings_of(model: BCM) -> dict[str, Any]:
-    """Settings of the training of a map, defaults filled in."""
-    return {field: model.record['config'][field] for field in SETTINGS}
-
-
-def new_row(
-    key: dict[str, Any], data: Data, queries: Queries
-) -> dict[str, Any]:
+def new_row(key: Row, data: Data, queries: Queries) -> Row:
     """A map of a graph, read out in every way, and the exact peers."""
-    graph = reduced(data)
+    graph = simplified(data)
     trained_on = data if graph is None else graph.data
     seconds, seed = key['budget_seconds'], key['seed']
-    model, training = trained_map(
-        map_name(key),
-        trained_on,
-        FitConfig(time_budget=seconds, seed=seed, **sampling(key['graph'])),
-        seed,
-    )
+    settings = sampling(key['graph'])
+    config = fit_config(time_budget=seconds, seed=seed, **settings)
+    model = trained_map(map_name(key), trained_on, config)
     planner = planner_of(model, data, graph, VisitedGreedy())
     methods = {
         label: quality(planner_of(model, data, graph, readout), data, queries)
@@ -223,40 +171,39 @@ def new_row(
         'parameters': model.num_parameters(),
         'megabytes': model.storage_bytes() / 1e6,
         **settings_of(model),
-        **training,
+        **training_of(model),
         'methods': methods,
         'mre': distance_error(planner, queries),
     }
 
 
 def later_readouts(
-    row: dict[str, Any], labels: list[str], data: Data, queries: Queries
-) -> dict[str, Any]:
+    row: Row, labels: list[str], data: Data, queries: Queries
+) -> Row:
     """What a row lacks, by its map, and where that comes from."""
     name = map_name(row)
-    graph = reduced(data)
-    model = BCM.load(CACHE / name, data if graph is None else graph.data)
-    if model.record['benchmark']['steps'] != row['steps']:
+    graph = simplified(data)
+    model = cached_map(name, data if graph is None else graph.data)
+    if training_of(model)['steps'] != row['steps']:
         raise SystemExit(f'the map {name} is not that of its row: remove it')
     return {
         label: {
             **quality(
                 planner_of(model, data, graph, READOUTS[label]), data, queries
             ),
-            **PROVENANCE,
+            **provenance(),
         }
         for label in labels
     }
 
 
-def main() -> None:
-    flags = parser(__doc__)
-    flags.add_argument('--graphs', nargs='+', choices=[*GRAPHS], metavar='NAME')
-    flags.add_argument('--max-nodes', type=int, default=30_000)
-    args = flags.parse_args()
+def main(given: Sequence[str] | None = None) -> None:
+    args = parse(FLAGS, given)
     names = args.graphs or [
         name for name, row in GRAPHS.items() if row[1] <= args.max_nodes
     ]
+    if unknown := set(names) - set(GRAPHS):
+        FLAGS.error(f'no graphs {sorted(unknown)}: choose from {[*GRAPHS]}')
     if args.quick:
         names, args.budget = ['helsinki_centre', 'arena'], 20 / 600
     results = results_for('real_graphs', args.quick)
@@ -265,5 +212,4 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    torch.set_num_threads(PROVENANCE['threads'])
     main()

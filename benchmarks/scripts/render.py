@@ -1,4 +1,4 @@
-"""Writes the tables of README.md and benchmarks/README.md from the results.
+"""Writes the tables of README.md and of the benchmarks' pages from results.
 
 A table stands between ``<!-- table: name -->`` and ``<!-- end -->``; everything
 between is replaced. ``--check`` only says whether the files are up to date.
@@ -13,9 +13,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.lib.results import FOLDER
-from benchmarks.tables.training import TABLES
+from benchmarks.tables.paper import PAPER_TABLES
+from benchmarks.tables.planning import PLANNING_TABLES
+from benchmarks.tables.real import REAL_TABLES
+from benchmarks.tables.training import TRAINING_TABLES
 
-FILES = [FOLDER.parent / 'README.md', FOLDER / 'README.md']
+FILES = [
+    FOLDER.parent / 'README.md',
+    FOLDER / 'README.md',
+    *sorted((FOLDER / 'pages').glob('*.md')),
+]
+TABLES: dict[str, Callable[[], str]] = {
+    **TRAINING_TABLES,
+    **PAPER_TABLES,
+    **PLANNING_TABLES,
+    **REAL_TABLES,
+}
 MARK = re.compile(r'(<!-- table: (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 
@@ -27,7 +40,10 @@ def render(text: str, tables: dict[str, Callable[[], str]]) -> str:
 
 
 def main() -> int:
-    flags = argparse.ArgumentParser(description=__doc__)
+    flags = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     flags.add_argument('--check', action='store_true')
     args = flags.parse_args()
     stale: list[Path] = []
@@ -39,7 +55,8 @@ def main() -> int:
             if not args.check:
                 path.write_text(new)
     for path in stale:
-        print(f'{path.name}: {"stale" if args.check else "written"}')
+        name = path.relative_to(FOLDER.parent)
+        print(f'{name}: {"stale" if args.check else "written"}')
     return int(args.check and bool(stale))
 
 

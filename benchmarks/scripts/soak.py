@@ -2,7 +2,7 @@
 
     python -m benchmarks.scripts.soak --seconds 3600
 
-Each round trains a map for some steps with a checkpoint, stops and resumes it,
+Each round trains a map for some steps with a checkpoint, stops, goes on,
 saves and loads it, plans with every readout and with proofs, changes costs and
 edges of the graph, and trains on. The resident memory after each round is
 compared: the least of the last third of the rounds may not be more than
@@ -22,12 +22,25 @@ import resource
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
+
+FLAGS = argparse.ArgumentParser(
+    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+)
+FLAGS.add_argument('--seconds', type=float, default=600)
+FLAGS.add_argument('--warm-up', type=int, default=3, help='rounds')
+FLAGS.add_argument('--bound', type=float, default=4, help='MB of growth')
+FLAGS.add_argument('--side', type=int, default=16)
+FLAGS.add_argument('--steps', type=int, default=20)
+FLAGS.add_argument('--queries', type=int, default=500)
+if __name__ == '__main__':
+    FLAGS.parse_args()  # --help does not wait for torch
 
 import torch
 from torch_geometric.data import Data
 
-from bcm_pyg import BCM, FitConfig, Planner, evaluate, fit, planning_graph
+from bcm_pyg import BCM, Planner, evaluate, fit, planning_graph
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.planning import (
     Backtracking,
@@ -39,6 +52,7 @@ from bcm_pyg.planning import (
     Readout,
     VisitedGreedy,
 )
+from benchmarks.lib.trained_maps import fit_config
 
 READOUTS: list[Readout] = [
     Greedy(),
@@ -95,7 +109,7 @@ def one_round(
     data = weighted_grid('ushape', side, 'wide', seed=number)
     model = BCM.from_data(data)
     checkpoint = folder / 'run.checkpoint'
-    config = FitConfig(steps=steps, validation_queries=16, validations=1)
+    config = fit_config(steps=steps, validation_queries=16, validations=1)
 
     def stop(step: int, metrics: dict[str, float]) -> None:
         if step < steps:
@@ -126,15 +140,8 @@ def growth(samples: list[int]) -> int:
     return min(samples[-third:]) - min(samples[:third])
 
 
-def main() -> int:
-    flags = argparse.ArgumentParser(description=__doc__)
-    flags.add_argument('--seconds', type=float, default=600)
-    flags.add_argument('--warm-up', type=int, default=3, help='rounds')
-    flags.add_argument('--bound', type=float, default=4, help='MB of growth')
-    flags.add_argument('--side', type=int, default=16)
-    flags.add_argument('--steps', type=int, default=20)
-    flags.add_argument('--queries', type=int, default=500)
-    args = flags.parse_args()
+def main(given: Sequence[str] | None = None) -> int:
+    args = FLAGS.parse_args(given)
     began, number = time.perf_counter(), 0
     memory: list[int] = []
     files: list[int] = []

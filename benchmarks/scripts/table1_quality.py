@@ -6,22 +6,23 @@ costs). Rows that are there are not run again. ``--quick`` takes a minute.
 
 from __future__ import annotations
 
-from bcm_pyg.datasets import COST_REGIMES
-from benchmarks.lib.jobs import (
-    QUICK_SIDE,
-    Grid,
-    baseline_job,
-    flags,
-    parse,
-    results,
-    run_jobs,
-)
-from benchmarks.lib.methods import BASELINES
+from collections.abc import Sequence
+
+from benchmarks.lib.flags import QUICK_SIDE, paper_flags, parse
+from benchmarks.lib.methods import BASELINES, REGIMES
+
+FLAGS = paper_flags(__doc__, methods=[*BASELINES, 'bcm'], costs=REGIMES)
+if __name__ == '__main__':
+    FLAGS.parse_args()  # --help does not wait for torch
+
+from benchmarks.lib.graphs import Grid
+from benchmarks.lib.measure import baseline_job
+from benchmarks.lib.results import results_for, run_jobs
 from benchmarks.lib.trained_maps import map_job
 
 
-def main() -> None:
-    args = parse(flags(__doc__, [*BASELINES, 'bcm'], COST_REGIMES))
+def main(given: Sequence[str] | None = None) -> None:
+    args = parse(FLAGS, given)
     jobs = []
     for seed in args.seeds:
         for costs in args.costs:
@@ -31,7 +32,7 @@ def main() -> None:
                     jobs.append(baseline_job(grid, name, args.pairs))
             if 'bcm' in args.methods:
                 jobs += [map_job(grid, kind, args) for kind in args.targets]
-    run_jobs(results('table1_quality', args.quick), jobs)
+    run_jobs(results_for('table1_quality', args.quick), jobs)
 
 
 if __name__ == '__main__':

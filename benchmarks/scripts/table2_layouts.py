@@ -6,27 +6,27 @@ minutes each). ``--quick`` takes a minute.
 
 from __future__ import annotations
 
-from benchmarks.lib.jobs import (
-    QUICK_SIDE,
-    Grid,
-    baseline_job,
-    flags,
-    parse,
-    results,
-    run_jobs,
+from collections.abc import Sequence
+
+from benchmarks.lib.flags import QUICK_SIDE, paper_flags, parse
+
+FLAGS = paper_flags(
+    __doc__,
+    methods=('dijkstra', 'apf', 'eigen', 'bcm'),
+    costs=('mild', 'wide'),
+    layouts=('ushape', 'block', 'wall', 'maze'),
 )
+if __name__ == '__main__':
+    FLAGS.parse_args()  # --help does not wait for torch
+
+from benchmarks.lib.graphs import Grid
+from benchmarks.lib.measure import baseline_job
+from benchmarks.lib.results import results_for, run_jobs
 from benchmarks.lib.trained_maps import map_job
 
-LAYOUTS = ('ushape', 'block', 'wall', 'maze')
-METHODS = ('dijkstra', 'apf', 'eigen', 'bcm')
 
-
-def main() -> None:
-    parser = flags(__doc__, METHODS, ('mild', 'wide'))
-    parser.add_argument(
-        '--layouts', nargs='+', choices=LAYOUTS, default=LAYOUTS
-    )
-    args = parse(parser)
+def main(given: Sequence[str] | None = None) -> None:
+    args = parse(FLAGS, given)
     side = QUICK_SIDE if args.quick else 40
     jobs = []
     for seed in args.seeds:
@@ -38,7 +38,7 @@ def main() -> None:
                         jobs.append(baseline_job(grid, name, args.pairs))
                         continue
                     jobs += [map_job(grid, kind, args) for kind in args.targets]
-    run_jobs(results('table2_layouts', args.quick), jobs)
+    run_jobs(results_for('table2_layouts', args.quick), jobs)
 
 
 if __name__ == '__main__':

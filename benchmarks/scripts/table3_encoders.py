@@ -6,25 +6,22 @@ minutes each). ``--quick`` takes a minute.
 
 from __future__ import annotations
 
-from benchmarks.lib.jobs import (
-    QUICK_SIDE,
-    Grid,
-    flags,
-    parse,
-    results,
-    run_jobs,
-)
+from collections.abc import Sequence
+
+from benchmarks.lib.flags import QUICK_SIDE, paper_flags, parse
+from benchmarks.lib.methods import ENCODERS
+
+FLAGS = paper_flags(__doc__, costs=('mild', 'wide'), encoders=ENCODERS)
+if __name__ == '__main__':
+    FLAGS.parse_args()  # --help does not wait for torch
+
+from benchmarks.lib.graphs import Grid
+from benchmarks.lib.results import results_for, run_jobs
 from benchmarks.lib.trained_maps import map_job
 
-ENCODERS = ('one_hot', 'k_hot', 'interaction', 'gnn')
 
-
-def main() -> None:
-    parser = flags(__doc__, costs=('mild', 'wide'))
-    parser.add_argument(
-        '--encoders', nargs='+', choices=ENCODERS, default=ENCODERS
-    )
-    args = parse(parser)
+def main(given: Sequence[str] | None = None) -> None:
+    args = parse(FLAGS, given)
     side = QUICK_SIDE if args.quick else 40
     jobs = [
         map_job(Grid('ushape', side, costs, seed), targets, args, encoder)
@@ -33,7 +30,7 @@ def main() -> None:
         for costs in args.costs
         for encoder in args.encoders
     ]
-    run_jobs(results('table3_encoders', args.quick), jobs)
+    run_jobs(results_for('table3_encoders', args.quick), jobs)
 
 
 if __name__ == '__main__':

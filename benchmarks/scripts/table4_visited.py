@@ -7,25 +7,23 @@ each). ``--quick`` takes a minute.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from benchmarks.lib.flags import QUICK_SIDE, paper_flags, parse
+from benchmarks.lib.methods import ENCODERS
+
+FLAGS = paper_flags(__doc__, encoders=ENCODERS)
+if __name__ == '__main__':
+    FLAGS.parse_args()  # --help does not wait for torch
+
 from bcm_pyg.planning import Greedy, VisitedGreedy
-from benchmarks.lib.jobs import (
-    QUICK_SIDE,
-    Grid,
-    flags,
-    parse,
-    results,
-    run_jobs,
-)
+from benchmarks.lib.graphs import Grid
+from benchmarks.lib.results import results_for, run_jobs
 from benchmarks.lib.trained_maps import map_job
-from benchmarks.scripts.table3_encoders import ENCODERS
 
 
-def main() -> None:
-    parser = flags(__doc__)
-    parser.add_argument(
-        '--encoders', nargs='+', choices=ENCODERS, default=ENCODERS
-    )
-    args = parse(parser)
+def main(given: Sequence[str] | None = None) -> None:
+    args = parse(FLAGS, given)
     side = QUICK_SIDE if args.quick else 40
     jobs = [
         map_job(
@@ -36,7 +34,7 @@ def main() -> None:
         for encoder in args.encoders
         for readout in (Greedy(), VisitedGreedy())
     ]
-    run_jobs(results('table4_visited', args.quick), jobs)
+    run_jobs(results_for('table4_visited', args.quick), jobs)
 
 
 if __name__ == '__main__':

@@ -13,13 +13,17 @@ import statistics
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from benchmarks.lib.methods import BASELINES, MAPS
-from benchmarks.lib.results import Results
+from benchmarks.lib.methods import MAPS, METHODS
+from benchmarks.lib.results import Results, Row
 from benchmarks.tables import paper_numbers as paper
-from benchmarks.tables.cells import of_the_time
-from benchmarks.tables.markdown import NOT_RUN
+from benchmarks.tables.markdown import (
+    NOT_RUN,
+    mean,
+    of_the_time,
+    select,
+    values,
+)
 from benchmarks.tables.paper_numbers import Reported
-from benchmarks.tables.row_groups import Row, mean, select, values
 
 #: What we believe is behind it.
 REASONS = {
@@ -257,11 +261,6 @@ def disagreements() -> str:
                 f'{table}: {"; ".join(cells)}.'
                 for table, cells in by_method[method].items()
             ]
-            label = _label(method)
+            label = METHODS[method].label
             lines.append(f'- **{label}.** {" ".join(parts)} {REASONS[method]}')
     return '\n'.join(lines)
-
-
-def _label(method: str) -> str:
-    kind = method.removeprefix('bcm_')
-    return MAPS[kind].label if kind in MAPS else BASELINES[method].label

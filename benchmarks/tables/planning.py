@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.lib.results import Results
-from benchmarks.tables.markdown import markdown
-
-NOT_RUN = 'not run yet'
+from benchmarks.tables.markdown import NOT_RUN, markdown
 
 
 def planning_quality() -> str:

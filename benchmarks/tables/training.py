@@ -1,4 +1,4 @@
-"""The tables that render.py writes, each made from one file of results."""
+"""Tables of how maps are trained, and how small they can be saved."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from typing import Any
 
 from benchmarks.lib.results import Results
 from benchmarks.tables import paper_numbers as paper
-from benchmarks.tables.compact import compact_table
-from benchmarks.tables.markdown import NOT_RUN, markdown
-from benchmarks.tables.markdown import spread as _spread
-from benchmarks.tables.paper import PAPER_TABLES
-from benchmarks.tables.planning import PLANNING_TABLES
-from benchmarks.tables.real import REAL_TABLES
+from benchmarks.tables.markdown import NOT_RUN, markdown, spread
 
 LABELS = {
     'sweeps': 'ours, self-supervised',
@@ -28,7 +23,7 @@ def _trained() -> dict[tuple, list[dict[str, Any]]]:
     for row in Results('training_table').rows:
         key = (row['side'], row['costs'], row['targets'])
         groups.setdefault(key, []).append(row)
-    order = {name: place for place, name in enumerate(LABELS)}
+    order = {name: index for index, name in enumerate(LABELS)}
     kinds = {'wide': 0, 'mild': 1, 'uniform': 2}
     return {
         key: groups[key]
@@ -72,7 +67,7 @@ def _quality(group: list[dict[str, Any]] | None) -> str:
     """Gap, and the lowest success rate where some goal was missed."""
     if group is None:
         return NOT_RUN
-    gap = _spread([row['gap'] for row in group], 2)
+    gap = spread([row['gap'] for row in group], 2)
     lowest = min(row['success_rate'] for row in group)
     return gap if lowest == 1 else f'{gap}, SR {lowest:.3f}'
 
@@ -92,7 +87,7 @@ def training_table() -> str:
                 _timed_seconds(group),
                 f'{statistics.mean(row["steps"] for row in group):.0f}',
                 f'{min(row["success_rate"] for row in group):.3f}',
-                _spread([row['gap'] for row in group], 2),
+                spread([row['gap'] for row in group], 2),
                 _published(costs, side),
                 ', '.join(f'{row["seed"]} ({_commit(row)})' for row in group),
             ]
@@ -211,7 +206,42 @@ def training_update() -> str:
     return markdown(head, rows)
 
 
-TABLES: dict[str, Callable[[], str]] = {
+def compact_table() -> str:
+    """One line for each grid and dtype, Gap a mean over seeds."""
+    rows = Results('compact').rows
+    full = {_map(row): row['gap'] for row in rows if row['dtype'] == 'float32'}
+    groups: dict[tuple, list[dict[str, Any]]] = {}
+    for row in rows:
+        key = row['side'], row['costs'], row['dtype']
+        groups.setdefault(key, []).append(row)
+    lines = []
+    for (side, costs, dtype), group in groups.items():
+        lost = [row['gap'] - full[_map(row)] for row in group]
+        lines.append(
+            [
+                f'U, {costs}, N = {side * side}',
+                dtype,
+                f'{max(row["weight_bytes"] for row in group) / 1e6:.3f}',
+                f'{max(row["folder_bytes"] for row in group) / 1e6:.3f}',
+                f'{min(row["success_rate"] for row in group):.3f}',
+                spread([row['gap'] for row in group], 2),
+                '-'
+                if dtype == 'float32'
+                else f'{round(max(lost), 2) + 0.0:+.2f}',
+                ', '.join(str(row['seed']) for row in group),
+            ]
+        )
+    head = ['graph', 'dtype', 'weights MB', 'folder MB', 'SR', 'Gap %']
+    head += ['Gap lost, points', 'seeds']
+    return markdown(head, lines) if lines else NOT_RUN
+
+
+def _map(row: dict[str, Any]) -> tuple:
+    names = ('side', 'costs', 'seed', 'budget_seconds', 'num_queries')
+    return tuple(row[name] for name in names)
+
+
+TRAINING_TABLES: dict[str, Callable[[], str]] = {
     'training_summary': training_summary,
     'training_table': training_table,
     'training_ablation': training_ablation,
@@ -219,7 +249,4 @@ TABLES: dict[str, Callable[[], str]] = {
     'training_compile': training_compile,
     'training_update': training_update,
     'compact': compact_table,
-    **PAPER_TABLES,
-    **PLANNING_TABLES,
-    **REAL_TABLES,
 }

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.lib import results, trained_maps
+
 
 @pytest.fixture
-def places(tmp_path, monkeypatch) -> Path:
-    """Results, pictures and maps go to a folder of their own."""
-    from benchmarks.lib import jobs as experiment
-    from benchmarks.lib import results as common
-
-    monkeypatch.setattr(common, 'RESULTS', tmp_path / 'results')
-    monkeypatch.setattr(common, 'CACHE', tmp_path / 'cache')
-    monkeypatch.setattr(experiment, 'QUICK_FOLDER', tmp_path / 'quick')
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where they are: ``results``, ``quick`` and ``cache``."""
+    monkeypatch.setattr(results, 'RESULTS', tmp_path / 'results')
+    monkeypatch.setattr(results, 'QUICK_FOLDER', tmp_path / 'quick')
+    monkeypatch.setattr(trained_maps, 'CACHE', tmp_path / 'cache')
     return tmp_path

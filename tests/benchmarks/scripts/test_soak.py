@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 
 import pytest
 from helpers import ALL_READOUTS
@@ -16,15 +15,10 @@ def test_every_readout_is_used() -> None:
     assert used == {type(readout) for readout in ALL_READOUTS}
 
 
-def test_a_short_soak(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_short_soak(capsys: pytest.CaptureFixture[str]) -> None:
     flags = '--seconds 0 --warm-up 0 --side 10 --steps 2 --queries 10'
     # So few rounds say nothing of memory, but all of files.
-    monkeypatch.setattr(
-        sys, 'argv', ['soak.py', *flags.split(), '--bound', '1000']
-    )
-    assert soak.main() == 0
+    assert soak.main([*flags.split(), '--bound', '1000']) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
     for line in lines[:-1]:

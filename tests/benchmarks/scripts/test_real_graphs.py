@@ -12,9 +12,11 @@ from torch_geometric.data import Data
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.planning import BestFirst, VisitedGreedy
-from benchmarks.lib import results as common
+from benchmarks.lib import trained_maps
 from benchmarks.lib.graphs import Queries
-from benchmarks.lib.results import Results
+from benchmarks.lib.measure import planner_of
+from benchmarks.lib.results import Results, provenance
+from benchmarks.lib.trained_maps import cached_map, settings_of
 from benchmarks.scripts import real_graphs
 from benchmarks.tables import real as real_tables
 
@@ -38,8 +40,7 @@ def results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Results:
     monkeypatch.setattr(real_graphs, 'sampling', lambda name: {})
     monkeypatch.setattr(real_graphs, 'GRAPHS', {'toy': ('', 16, 0.2)})
     monkeypatch.setattr(real_graphs, 'READOUTS', readouts)
-    for module in (common, real_graphs):
-        monkeypatch.setattr(module, 'CACHE', tmp_path / 'cache')
+    monkeypatch.setattr(trained_maps, 'CACHE', tmp_path / 'cache')
     return Results('real_graphs', tmp_path)
 
 
@@ -57,7 +58,7 @@ def test_a_readout_that_comes_later_is_added_to_its_row(
     added = after['methods'].pop('BestFirst')
     assert after == before  # nothing else is measured again
     assert added['success_rate'] == 1
-    assert added['commit'] == common.PROVENANCE['commit']
+    assert added['commit'] == provenance()['commit']
 
     def refuse(*args: Any) -> Any:
         raise AssertionError('nothing is left to do')
@@ -69,6 +70,7 @@ def test_a_readout_that_comes_later_is_added_to_its_row(
 
 def test_a_map_that_is_gone_or_another_one_adds_nothing(
     results: Results,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -78,7 +80,7 @@ def test_a_map_that_is_gone_or_another_one_adds_nothing(
     before[0]['steps'] += 1
     with pytest.raises(SystemExit, match='not that of its row'):
         real_graphs.run_graph('toy', ARGS, results)
-    monkeypatch.setattr(common, 'CACHE', common.CACHE / 'elsewhere')
+    monkeypatch.setattr(trained_maps, 'CACHE', tmp_path / 'elsewhere')
     capsys.readouterr()
     real_graphs.run_graph('toy', ARGS, results)
     assert "not measured: ['BestFirst']" in capsys.readouterr().out
@@ -90,15 +92,15 @@ def test_distances_of_a_row_are_those_of_its_map(results: Results) -> None:
     data, queries = real_graphs.load('toy', 7)
     (row,) = results.rows
     name = real_graphs.map_name(row)
-    graph = real_graphs.reduced(data)  # corners are forced moves
+    graph = real_graphs.simplified(data)  # corners are forced moves
     assert graph is not None and row['decisions'] == 12
-    model = real_graphs.BCM.load(real_graphs.CACHE / name, graph.data)
-    planner = real_graphs.planner_of(model, data, graph, VisitedGreedy())
+    model = cached_map(name, graph.data)
+    planner = planner_of(model, data, graph, VisitedGreedy())
     far = queries.cost > 0
     estimate = planner.distance(queries.starts[far], queries.goals[far])
     error = (estimate / queries.cost[far] - 1).abs().mean()
     assert row['mre'] == pytest.approx(100 * float(error), rel=1e-5)
-    assert row['sweeps'] == model.record['config']['sweeps']
+    assert row['sweeps'] == settings_of(model)['sweeps']
 
 
 def test_a_row_from_before_a_readout_has_a_dash() -> None:

@@ -5,26 +5,33 @@ import pytest
 from bcm_pyg.datasets import weighted_grid
 from benchmarks.lib.methods import BASELINES, MAPS
 from benchmarks.lib.results import Results
-from benchmarks.lib.storage import storage_row
+from benchmarks.scripts.figure3_scaling import storage_row
 from benchmarks.tables import paper_numbers as paper
-from benchmarks.tables.cells import of_the_time
 from benchmarks.tables.disagreements import (
     REASONS,
     Comparison,
     compare,
     disagreements,
 )
-from benchmarks.tables.figures import paths, patience, scaling, storage
-from benchmarks.tables.markdown import NOT_RUN, spread
+from benchmarks.tables.markdown import (
+    NOT_RUN,
+    best_rows,
+    of_the_time,
+    select,
+    spread,
+)
 from benchmarks.tables.paper import (
     PAPER_TABLES,
     encoders,
     layouts,
+    paths,
+    patience,
     quality,
+    scaling,
+    storage,
     visited,
 )
 from benchmarks.tables.paper_numbers import Reported
-from benchmarks.tables.row_groups import best_rows, select
 
 
 def row(**fields):
@@ -68,16 +75,16 @@ def test_spread():
 
 
 @pytest.mark.parametrize('name', PAPER_TABLES)
-def test_tables_without_results(name, places):
+def test_tables_without_results(name, folders):
     assert NOT_RUN in PAPER_TABLES[name]()
 
 
-def test_tables_have_as_many_cells_as_heads(places):
+def test_tables_have_as_many_cells_as_heads(folders):
     for table in (quality(), layouts(), encoders(), visited()):
         assert len({line.count('|') for line in table.splitlines()}) == 1
 
 
-def test_quality(places):
+def test_quality(folders):
     add(
         'table1_quality',
         row(method='eigen', gap=40.0),
@@ -130,7 +137,7 @@ def test_other_training_times_are_marked():
     assert of_the_time([uniform]) == ''
 
 
-def test_layouts(places):
+def test_layouts(folders):
     add('table2_layouts', row(method='bcm_sweeps', layout='maze', gap=1.0))
     found = lines(layouts(), '| maze', 'our default')[0]
     assert found[2:] == [NOT_RUN, '', '', '1.000', '110.0', '1.00', '0/1']
@@ -138,7 +145,7 @@ def test_layouts(places):
     assert lines(layouts(), 'wall', '*BCM in')[0][4] == '3.0'
 
 
-def test_encoders_and_visited(places):
+def test_encoders_and_visited(folders):
     fields = {'encoder': 'k_hot', 'parameters': 152320, 'gap': 5.0}
     add('table3_encoders', row(method='bcm_sweeps', **fields))
     found = lines(encoders(), 'k_hot')
@@ -167,7 +174,7 @@ def test_encoders_and_visited(places):
     assert found[2:] == [*paper, '']
 
 
-def test_figures(places):
+def test_figures(folders):
     sizes = storage_row(weighted_grid('ushape', side=40))
     key = {'method': 'storage', 'layout': 'ushape', 'side': 40}
     add('figure3_scaling', {**key, **sizes}, row(method='cpd', megabytes=0.1))
@@ -187,7 +194,7 @@ def test_figures(places):
     assert lines(paths(), 'APF') == [['APF', 'failed', '4', '-', '-']]
 
 
-def test_the_paper_objective_with_more_time(places):
+def test_the_paper_objective_with_more_time(folders):
     fields = {'method': 'bcm_paper', 'side': 20, 'train_steps': 4000}
     ours = {**fields, 'method': 'bcm_sweeps', 'budget_seconds': 480.0}
     usual = row(**fields, budget_seconds=120.0, gap=40.0)
@@ -245,7 +252,7 @@ def test_a_share_of_the_training_is_told():
     assert str(gap).startswith('Gap 9.0 (25 % steps) instead of 5.0 ± 0.1')
 
 
-def test_bounds_are_left_on_one_side(places):
+def test_bounds_are_left_on_one_side(folders):
     for name, gap, off in (
         ('bcm_exact', 6.5, 'Gap 6.5 instead of below 5.9 (N = 400)'),
         ('bcm_exact', 1.0, None),
@@ -253,14 +260,14 @@ def test_bounds_are_left_on_one_side(places):
         ('eigen', 60.0, None),
     ):
         fields = {'method': name, 'side': 20, 'gap': gap, 'gap_sd': 5.0}
-        (places / 'results' / 'figure3_scaling.json').unlink(missing_ok=True)
+        (folders / 'results' / 'figure3_scaling.json').unlink(missing_ok=True)
         add('figure3_scaling', row(**fields))
         text = disagreements()
         assert text.startswith(f'{0 if off is None else 1} of 2 numbers')
         assert off is None or f'Figure 3: {off}' in text
 
 
-def test_one_query_may_lie_as_far_off_as_any(places):
+def test_one_query_may_lie_as_far_off_as_any(folders):
     route = {'method': 'eigen', 'seed': 42, 'excess_percent': 57.0}
     add('figure1_paths', row(**route))
     add('table1_quality', row(method='eigen', gap=47.2, gap_sd=30.0))
@@ -276,7 +283,7 @@ def test_rounding_is_no_disagreement():
     assert exact._replace(ours=0.06).differs()
 
 
-def test_disagreements(places):
+def test_disagreements(folders):
     plain = {'method': 'eigen', 'cost': 163.0}
     add('table1_quality', row(**plain, gap=48.0))
     assert disagreements().startswith('0 of 3 numbers compared')
@@ -287,7 +294,7 @@ def test_disagreements(places):
     assert REASONS['eigen'] in text and REASONS['apf'] not in text
 
 
-def test_the_u_has_the_deviation_of_table_1_everywhere(places):
+def test_the_u_has_the_deviation_of_table_1_everywhere(folders):
     plain = {'method': 'bcm_paper', 'encoder': 'interaction', 'gap': 57.0}
     for name in ('table2_layouts', 'figure3_scaling', 'table3_encoders'):
         add(name, row(**plain))
@@ -296,7 +303,7 @@ def test_the_u_has_the_deviation_of_table_1_everywhere(places):
         assert f'Gap 57.0 instead of {published} ± 0.6 as in Table 1' in text
 
 
-def test_a_range_is_left_on_either_side(places):
+def test_a_range_is_left_on_either_side(folders):
     fields = {'method': 'eigen_rbf', 'costs': 'mild', 'gap_sd': 99.0}
     add('table1_quality', row(**fields, gap=22.8))
     assert disagreements().startswith('0 of 1 ')
@@ -304,7 +311,7 @@ def test_a_range_is_left_on_either_side(places):
     assert 'Gap 23.4 instead of 21.4 to 22.9 (mild)' in disagreements()
 
 
-def test_memory_is_compared_by_wspl_too(places):
+def test_memory_is_compared_by_wspl_too(folders):
     fields = {'method': 'bcm_exact', 'encoder': 'k_hot', 'success_rate': 0.97}
     add('table4_visited', row(**fields, readout='VisitedGreedy', wspl=0.95))
     text = disagreements()

@@ -1,8 +1,8 @@
 from bcm_pyg import BCM
 from bcm_pyg.datasets import weighted_grid
 from benchmarks.scripts.compact import measure
-from benchmarks.tables.compact import compact_table
 from benchmarks.tables.markdown import NOT_RUN
+from benchmarks.tables.training import compact_table
 
 
 def add(seed, dtype, gap, success_rate=1.0):
@@ -24,11 +24,11 @@ def add(seed, dtype, gap, success_rate=1.0):
     )
 
 
-def test_nothing_run(places):
+def test_nothing_run(folders):
     assert compact_table() == NOT_RUN
 
 
-def test_lost_gap_is_the_worst_of_the_seeds(places):
+def test_lost_gap_is_the_worst_of_the_seeds(folders):
     for seed, full, small in ((42, 1.0, 1.1), (111, 2.0, 1.7)):
         add(seed, 'float32', full)
         add(seed, 'int8', small, success_rate=0.999)
