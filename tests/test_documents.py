@@ -113,7 +113,14 @@ def test_tables_are_rendered():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize('name', ['README.md', 'benchmarks/README.md'])
+PAGES = sorted((ROOT / 'benchmarks' / 'pages').glob('*.md'))
+
+
+@pytest.mark.parametrize(
+    'name',
+    ['README.md', 'benchmarks/README.md']
+    + [str(path.relative_to(ROOT)) for path in PAGES],
+)
 def test_no_table_is_typed_by_hand(name):
     """Every number in percent stands in a rendered table, or is a choice."""
     text = (ROOT / name).read_text()

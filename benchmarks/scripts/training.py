@@ -152,11 +152,11 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     'ranking: three times': {'ranking': 0.012},
     'ranking temperature: 0.2': {'ranking_temperature': 0.2},
     'optimizer: Adam 3e-3': {'optimizer': 'adam', 'lr': 3e-3},
-    'optimizer: SOAP of pytorch-optimizer': {'optimizer': library_soap},
     'lr: half': {'lr': 3e-3},
     'lr: double': {'lr': 1.2e-2},
     'init: random tables': {},
     AVERAGED: {},
+    'optimizer: SOAP of pytorch-optimizer': {'optimizer': library_soap},
 }
 
 

@@ -41,9 +41,9 @@ def real_graphs() -> str:
         ]
         for row in found
     ]
-    head = ['graph', 'N', 'decisions', 'parameters', 'MB', 'seconds']
+    head = ['graph', 'N', 'simplified N', 'parameters', 'MB', 'seconds']
     head += ['cores', 'steps', 'MRE %', 'VisitedGreedy: SR, Gap %']
-    head += [f'{name}: Gap %, touched %' for name in searches]
+    head += [f'{name}: Gap %, expanded %' for name in searches]
     return markdown(head, rows) if rows else NOT_RUN
 
 
@@ -64,7 +64,7 @@ def real_peers() -> str:
             cells.append('-' if peer is None else _milliseconds(peer))
         rows.append(cells)
     head = ['graph', 'BCM MB', 'Corridor ms', 'Dijkstra ms']
-    head += ['landmarks MB', 'A* with them: touched %']
+    head += ['landmarks MB', 'A* with them: expanded %']
     head += ['CCH MB', 'CCH ms', 'CPD MB', 'CPD ms']
     return markdown(head, rows) if rows else NOT_RUN
 
