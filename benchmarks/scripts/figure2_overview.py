@@ -91,7 +91,7 @@ def grid_picture(ax: Axes, x: float, y: float, cell: float) -> None:
                     linewidth=0.6,
                 )
             )
-    around = [('j', place) for place in ((3, 1), (1, 1), (2, 2), (2, 0))]
+    around = [('j', at) for at in ((3, 1), (1, 1), (2, 2), (2, 0))]
     for name, (row, column) in [('i', (2, 1)), ('g', (1, 4)), *around]:
         ax.text(
             x + (column + 0.5) * cell,

@@ -220,12 +220,12 @@ def _point(ax: Axes, size: float, gap: float, name: str, full: bool) -> None:
     face = color if full else 'none'
     ax.plot(size, gap, 'o', color=color, markerfacecolor=face)
     label = 'APSP, packed' if name == 'apsp_packed' else label_of(name)
-    place: dict[str, Any] = {'xytext': _OFFSETS.get(name, (6, -3))}
+    style: dict[str, Any] = {'xytext': _OFFSETS.get(name, (6, -3))}
     if name == 'bcm_paper':  # to the left: others are on the right
-        place = {'xytext': (-6, -3), 'ha': 'right'}
+        style = {'xytext': (-6, -3), 'ha': 'right'}
     if gap < 1e-3:  # the exact ones lie on one line: names stand on end
-        place = {'rotation': 55, 'xytext': (0, 6)}
-    ax.annotate(label, (size, gap), **_SMALL, **place)
+        style = {'rotation': 55, 'xytext': (0, 6)}
+    ax.annotate(label, (size, gap), **_SMALL, **style)
 
 
 def _finish(ax: Axes, nodes: list[int]) -> None:

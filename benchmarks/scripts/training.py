@@ -119,7 +119,7 @@ def _steps_in_time(results: Results, key: Row) -> int:
 def library_soap(
     parameters: Iterable[Tensor], lr: float
 ) -> torch.optim.Optimizer:
-    """The optimiser of another library in the place of ours."""
+    """The optimiser of another library instead of ours."""
     from pytorch_optimizer import SOAP
 
     return SOAP(parameters, lr=lr, weight_decay=0.0)

@@ -72,7 +72,7 @@ class Comparison(NamedTuple):
 
     table: str
     method: str
-    place: str
+    setting: str
     what: str
     ours: float
     published: float
@@ -103,12 +103,12 @@ class Comparison(NamedTuple):
         elif self.source in (BELOW, ABOVE):
             published = f'{self.source} {middle}'
         what = f'{self.what} {ours}{self.share}'
-        return f'{what} instead of {published} ({self.place})'
+        return f'{what} instead of {published} ({self.setting})'
 
 
 def compare(
     table: str,
-    place: str,
+    setting: str,
     groups: dict[str, list[Row]],
     cell: Reported,
     queries: int,
@@ -131,7 +131,7 @@ def compare(
         return min(spreads, default=0.0)
 
     for method, rows in groups.items():
-        start, share = (table, method, place), of_the_time(rows)
+        start, share = (table, method, setting), of_the_time(rows)
         for what, field, published in (
             ('SR', 'success_rate', cell.success_rate),
             ('wSPL', 'wspl', cell.wspl),
@@ -172,27 +172,27 @@ def comparisons() -> Iterator[Comparison]:
         ours = _ours(rows, name, layout=layout, costs=costs)
         if layout == 'ushape':
             cell = _as_in_table1(cell, name, costs)
-        place = f'{layout}, {costs}'
-        yield from compare('Table 2', place, ours, cell, 100, TABLE1)
+        setting = f'{layout}, {costs}'
+        yield from compare('Table 2', setting, ours, cell, 100, TABLE1)
     yield from _paths(Results('figure1_paths').rows, quality)
     rows = Results('figure3_scaling').rows
     for name in ('bcm', 'eigen'):
         for side in paper.SCALING_SIDES:
             ours = _ours(rows, name, side=side)
             cell, source = _scaling(name, side)
-            place = f'N = {side * side}'
-            yield from compare('Figure 3', place, ours, cell, 100, source)
+            setting = f'N = {side * side}'
+            yield from compare('Figure 3', setting, ours, cell, 100, source)
     rows = Results('table3_encoders').rows
     for (encoder, costs), gap in paper.ENCODERS.items():
         ours = _ours(rows, 'bcm', encoder=encoder, costs=costs)
         cell = _as_in_table1(Reported(gap=gap), 'bcm', costs)
-        place = f'{encoder}, {costs}'
-        yield from compare('Table 3', place, ours, cell, 100, TABLE1)
+        setting = f'{encoder}, {costs}'
+        yield from compare('Table 3', setting, ours, cell, 100, TABLE1)
     rows = Results('table4_visited').rows
     for (encoder, readout), (rate, wspl) in paper.VISITED.items():
         ours = _ours(rows, 'bcm', encoder=encoder, readout=readout)
-        cell, place = Reported(rate, wspl=wspl), f'{encoder}, {readout}'
-        yield from compare('Table 4', place, ours, cell, 100)
+        cell, setting = Reported(rate, wspl=wspl), f'{encoder}, {readout}'
+        yield from compare('Table 4', setting, ours, cell, 100)
 
 
 def _ours(rows: list[Row], name: str, **fields: Any) -> dict[str, list[Row]]:

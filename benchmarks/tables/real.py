@@ -48,7 +48,7 @@ def real_graphs() -> str:
 
 
 def real_peers() -> str:
-    """The exact ways on the same queries, in size and work."""
+    """The exact planners on the same queries, in size and work."""
     rows = []
     for row in _rows():
         methods = row['methods']
