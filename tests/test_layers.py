@@ -17,7 +17,7 @@ PACKAGE = ROOT / 'bcm_pyg'
 #: Lowest first. What shares a line may not import each other.
 LAYERS = [
     ('errors', 'typing'),
-    ('utils',),
+    ('utils', 'kernels'),
     ('graph',),
     ('datasets', 'nn'),
     ('planning',),

@@ -13,13 +13,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.kernels import NO_BOUNDS, TILE, Bounds, Map
 from bcm_pyg.nn import BCM, Transition
 from bcm_pyg.nn.modes import evaluating
 from bcm_pyg.nn.scoring import pair_scores, with_terminal
 from bcm_pyg.nn.values import MAX_ROWS, block_values, pair_values
 from bcm_pyg.utils import Adjacency
 
-from ._arrays import NO_BOUNDS, TILE, Bounds, Map
 from .base import EdgeScores
 
 #: Slopes of more bytes are not kept: every hop makes their passes anew.

@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.kernels import load_kernels
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import (
     as_ids,
@@ -20,7 +21,6 @@ from bcm_pyg.utils import (
     scatter_min,
 )
 
-from ._engine import kernels
 from ._landmarks import LandmarkBounds, certified, with_bounds
 from ._map_scorer import MapScorer, is_map
 from .base import BasePlanner, CheckedScorer, Readout, Scorer, cost_scale
@@ -103,7 +103,7 @@ class Planner(BasePlanner):
             self.readout, complete, epsilon, landmarks
         )
         if is_map(model):
-            kernels()  # compiled at the first time
+            load_kernels()  # compiled at the first time
             super().__init__(data, model.device)
             if model.record and model.graph not in (None, self._fingerprint):
                 warnings.warn(

@@ -9,8 +9,8 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from .._arrays import LANES, TILE, Found
-from .._engine import CACHES
+from .arrays import LANES, TILE, Found
+from .loading import CACHES
 from .products import add_product, add_products
 
 INF = np.inf
@@ -130,6 +130,7 @@ class _Room(NamedTuple):
 
 @compiled
 def make_room(graph: Any, net: Any) -> Any:
+    """Room for the scores of any node."""
     hidden, out = (LANES, net.bias1.size), (LANES, net.zeros.size)
     return _Room(
         np.empty(hidden, np.float32),
@@ -235,6 +236,7 @@ CLOCK = 7
 
 @compiled
 def next_stamp(count: Any, lane: int) -> int:
+    """A stamp that no node of the lane has."""
     count[lane, CLOCK] += 1
     return count[lane, CLOCK]
 
@@ -282,6 +284,7 @@ def no_routes(size: int) -> Any:
 
 @compiled
 def with_lists(found: Any, lists: Any) -> Any:
+    """The results with the nodes of all routes."""
     return Found(
         lists.copy(),
         found.span,

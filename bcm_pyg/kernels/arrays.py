@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: Queries that a thread works on side by side (see ``_compiled/products.py``).
+#: Queries that a thread works on side by side (see ``products.py``).
 LANES = 2
 #: Outputs of a layer that are summed up at a time.
 TILE = 32

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import LANES
+from .arrays import LANES
 from .scores import (
     HUGE,
     INF,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import LANES, Expanded
+from .arrays import LANES, Expanded
 from .scores import (
     HUGE,
     INF,

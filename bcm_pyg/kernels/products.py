@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from .._arrays import TILE
+from .arrays import TILE
 
 _WIDTH = 8  # numbers of a vector register
 _INT = ir.IntType(32)

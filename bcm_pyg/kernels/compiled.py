@@ -1,18 +1,10 @@
-"""Readouts of a map as compiled code.
-
-Every kernel releases the interpreter lock, works on plain arrays and takes the
-scratch memory of its thread from the caller (see
-:mod:`bcm_pyg.planning._arrays`). What a kernel computes for a query depends on
-nothing but that query. The plain twins are in :mod:`bcm_pyg.planning._plain`.
-
-It imports numba: get it from :func:`bcm_pyg.planning._engine.kernels`.
-"""
+"""All kernels, and numba: use :func:`bcm_pyg.kernels.load_kernels`."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import NO_BOUNDS, Graph, blank_map, scratch_for
+from .arrays import NO_BOUNDS, Graph, blank_map, scratch_for
 from .searches import expand, inside
 from .walks import backtrack, lookahead, walk
 
