@@ -1,12 +1,12 @@
 """Building blocks that know tensors and nothing of maps."""
 
-from ._adjacency import Adjacency
 from ._checks import check_choice, check_float, check_int
 from ._files import as_path, read_file, remove_parts, replace_file
-from ._ids import as_ids, as_queries
 from ._processes import Processes
-from ._reachability import Reachability
-from ._scatter import scatter_amin, scatter_min
+from .adjacency import Adjacency
+from .ids import as_ids, as_queries
+from .reachability import Reachability
+from .scatter import scatter_amin, scatter_min
 
 __all__ = [
     'Adjacency',

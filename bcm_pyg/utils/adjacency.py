@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 from torch_geometric.data import Data
 
-from ._reachability import Reachability
+from .reachability import Reachability
 
 
 @dataclass(frozen=True, eq=False)
