@@ -102,7 +102,7 @@ class Adjacency:
     def edge_ids(self, tails: Tensor, heads: Tensor) -> Tensor:
         """The edge between each two nodes, -1 where there is none."""
         keys = self._keys
-        wanted = tails * self.num_nodes + heads
+        wanted = (tails * self.num_nodes + heads).contiguous()
         found = torch.searchsorted(keys, wanted).clamp_(max=keys.numel() - 1)
         return torch.where(keys[found] == wanted, found, -1)
 
@@ -155,6 +155,28 @@ class Adjacency:
             src, dst = dst, src
         size = (self.num_nodes, self.num_nodes)
         return csr_array((cost, (src, dst)), shape=size)
+
+
+def cut_loops(nodes: Tensor) -> Tensor:
+    """Routes :obj:`[B, L]` that visit no node twice, over the same edges."""
+    ordered = nodes.sort(dim=1).values
+    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    rows = twice.any(dim=1).nonzero().squeeze(1).tolist()
+    if not rows:
+        return nodes
+    nodes = nodes.clone()
+    for row in rows:
+        route: dict[int, None] = {}
+        for node in nodes[row].tolist():
+            if node < 0:
+                break
+            if node in route:
+                while next(reversed(route)) != node:
+                    route.popitem()
+            route[node] = None
+        nodes[row] = -1
+        nodes[row, : len(route)] = nodes.new_tensor(list(route))
+    return nodes
 
 
 #: By their :obj:`edge_index`.
