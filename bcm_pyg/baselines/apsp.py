@@ -91,11 +91,9 @@ class APSP(BasePlanner):
     def compact_bytes(self) -> int:
         r"""Bytes of the next hops alone, packed: the fair reference.
 
-        A next hop is one of the node's out-edges, so that
-        :math:`\lceil \log_2 \max_i \deg(i) \rceil` bits answer each ordered
-        pair of distinct nodes with edges, exactly, given the graph (which
-        everyone has; distances follow from its costs). Where some such pair has
-        no route, that is one more code.
+        Each ordered pair of distinct nodes with edges takes :math:`\lceil
+        \log_2 \max_i \deg(i) \rceil` bits, given the graph (which everyone
+        has; distances follow from its costs).
         """
         return self._layout.num_bytes
 
@@ -129,12 +127,8 @@ def follow_moves(
 ) -> Plan:
     """Exact routes by a table of moves; a look-up is an expansion.
 
-    Args:
-        adjacency (Adjacency): The graph, on the CPU.
-        start (numpy.ndarray): :obj:`[B]`.
-        goal (numpy.ndarray): :obj:`[B]`, each of which can be reached.
-        moves (Callable): From nodes and goals to the position of the next edge
-            among the out-edges of each node.
+    From nodes and goals, :obj:`moves` gives the position of the next edge among
+    the out-edges of each node. All goals can be reached.
     """
     begin, head = adjacency.rowptr.numpy(), adjacency.dst.numpy()
 
@@ -163,9 +157,6 @@ class HopLayout:
     answers are left out: a node with itself, and nodes without edges. Goal
     follows goal, and for each goal start follows start.
 
-    Args:
-        adjacency (Adjacency): The graph, on the CPU.
-
     Attributes:
         nodes: :obj:`[n]` array of the nodes with edges, ascending.
         bits: Bits of a pair, as few as tell the codes apart.
@@ -189,11 +180,8 @@ class HopLayout:
     def pack(self, goals: np.ndarray, next_hop: np.ndarray) -> np.ndarray:
         """The part of a table that belongs to some goals, uint8.
 
-        Args:
-            goals (numpy.ndarray): :obj:`[G]` consecutive ones of
-                :obj:`nodes`. Parts of 8 goals each end with a whole byte.
-            next_hop (numpy.ndarray): :obj:`[G, N]` the node after each node,
-                negative where there is none.
+        Goals are consecutive ones of :obj:`nodes`; parts of 8 end with a whole
+        byte. In :obj:`next_hop`, :obj:`[G, N]`, no route is negative.
         """
         nodes = torch.from_numpy(self.nodes)
         head = torch.from_numpy(next_hop[:, self.nodes]).long()

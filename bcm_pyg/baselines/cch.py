@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra
+from scipy.sparse.csgraph import dijkstra
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -40,9 +40,6 @@ class CCH(BasePlanner):
     :math:`\varepsilon` is below :math:`10^{-6}` on the paper's grids, and 0 for
     integers and the like. Routes are simple even where edges cost nothing.
 
-    The package answers queries one by one, so this does not gain from large
-    batches.
-
     Args:
         data (torch_geometric.data.Data): The graph.
 
@@ -68,9 +65,11 @@ class CCH(BasePlanner):
             self.adjacency.num_nodes, *ends, *_plane(self.data.pos)
         )
         weight, self.resolution = integer_costs(self.adjacency)
-        self.relative_error = _relative_error(
-            self.adjacency.cost.double().numpy(), weight, self.resolution
-        )
+        cost = self.adjacency.cost.double().numpy()
+        # Edges that were cut are on no shortest route.
+        used = (cost > 0) & (weight < CUT_WEIGHT)
+        error = 1 - weight[used] * self.resolution / cost[used]
+        self.relative_error = float(error.max(initial=0.0))
         self.order = np.array(order, dtype=np.uint32)
         self._metric = routingkit_cch.CCHMetric(
             routingkit_cch.CCH(order, *ends, False), weight.tolist()
@@ -135,15 +134,6 @@ def _plane(pos: Tensor) -> tuple[list[float], list[float]]:
     return pos[:, one].tolist(), pos[:, two].tolist()
 
 
-def _relative_error(
-    cost: np.ndarray, weight: np.ndarray, resolution: float
-) -> float:
-    # Edges that were cut are on no shortest route.
-    used = (cost > 0) & (weight < CUT_WEIGHT)
-    error = 1 - weight[used] * resolution / cost[used]
-    return float(error.max(initial=0.0))
-
-
 def integer_costs(adjacency: Adjacency) -> tuple[np.ndarray, float]:
     r"""Costs as integers that 32-bit searches can add up.
 
@@ -151,13 +141,8 @@ def integer_costs(adjacency: Adjacency) -> tuple[np.ndarray, float]:
     :math:`r` that keeps every shortest route below the limit. So a sum of
     integers, times :math:`r`, never exceeds the cost, and costs that are
     multiples of :math:`r` (integers, halves, ...) lose nothing. Edges that
-    reach the limit are cut to it.
-
-    Args:
-        adjacency (Adjacency): The graph, on the CPU.
-
-    Returns:
-        The integers, uint32 :obj:`[E]`, and :math:`r`.
+    reach the limit are cut to it. Returns the integers, uint32 :obj:`[E]`, and
+    :math:`r`.
     """
     cost = adjacency.cost.double().numpy()
     longest = _longest_route(adjacency)
@@ -177,21 +162,19 @@ def _longest_route(adjacency: Adjacency) -> float:
     src, dst = adjacency.src.numpy(), adjacency.dst.numpy()
     cost = adjacency.cost.double().numpy()
     size = (adjacency.num_nodes, adjacency.num_nodes)
-    # A cost of 0 is an edge too, so that components are those of ones.
-    unit = csr_array((np.ones_like(cost), (src, dst)), shape=size)
-    num_strong, strong = connected_components(unit, connection='strong')
-    _, weak = connected_components(unit, connection='weak')
+    strong = adjacency.reachability.strong.numpy()
+    weak = adjacency.reachability.weak.numpy()
     _, middle = np.unique(strong, return_index=True)
 
     leaves = strong[src] != strong[dst]
-    total = np.zeros(num_strong)
+    total = np.zeros(middle.size)
     np.maximum.at(total, strong[src[leaves]], cost[leaves])
     stays = ~leaves
     inner = csr_array((cost[stays], (src[stays], dst[stays])), shape=size)
     for graph in (inner, inner.T.tocsr()):
         # Components do not reach each other: one search serves all of them.
         distance = dijkstra(graph, indices=middle, min_only=True)
-        farthest = np.zeros(num_strong)
+        farthest = np.zeros(middle.size)
         np.maximum.at(farthest, strong, distance)
         total += farthest
     return float(np.bincount(weak[middle], total).max())
@@ -203,11 +186,8 @@ class EliminationTree:
     Nodes are eliminated in order, each of them leaving its later neighbours
     connected to each other; the parent of a node is the first of these. A
     search goes up from the start and from the goal to the root and relaxes all
-    that it passes, whatever edges cost.
-
-    Args:
-        adjacency (Adjacency): The graph, on the CPU.
-        order (numpy.ndarray): :obj:`[N]` nodes, first eliminated first.
+    that it passes, whatever edges cost. Of :obj:`order`, the first node is
+    eliminated first.
     """
 
     def __init__(self, adjacency: Adjacency, order: np.ndarray) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -11,7 +13,7 @@ from bcm_pyg.graph import SimplifiedGraph
 from bcm_pyg.planning import BasePlanner, Plan
 from bcm_pyg.utils import Adjacency, check_int, scatter_min
 
-from ._costs import inverse_costs
+from .eigen import inverse_costs
 
 #: Learning rates of states, actions and inverse model.
 RATES = (0.1, 0.01, 0.01)
@@ -116,9 +118,10 @@ class CML(BasePlanner):
             )
         size = MAX_BYTES // (17 * num_actions + num_nodes)
         self.batch_size = min(max(1, size), 4096)
-        self.Q = _normal(rng, num_nodes, dim)
-        self.V = _normal(rng, num_actions, dim) * np.float32(0.1)
-        self.W = _normal(rng, num_actions, dim) * np.float32(0.1)
+        normal = partial(rng.standard_normal, dtype=np.float32)
+        self.Q = normal((num_nodes, dim))
+        self.V = normal((num_actions, dim)) * np.float32(0.1)
+        self.W = normal((num_actions, dim)) * np.float32(0.1)
         routes = random_walks(self.adjacency, walks, length, rng)
         with tqdm(total=epochs * walks, disable=not progress) as bar:
             for _ in range(epochs):
@@ -144,8 +147,8 @@ class CML(BasePlanner):
     def utilities(self, goals: Tensor) -> tuple[Tensor, Tensor]:
         """Utility of each action for each goal, by W and by V.
 
-        Since an action belongs to the node that it leaves, no other argument is
-        needed. Two of float64 :obj:`[G, A]`.
+        An action belongs to the node that it leaves. Two of float64
+        :obj:`[G, A]`.
         """
         state = torch.from_numpy(self.Q)
         leaving = state[self.adjacency.src]
@@ -159,9 +162,8 @@ class CML(BasePlanner):
             here = torch.einsum('ad,ad->a', model, leaving).double()
             return there.sub_(here).mul_(factor)
 
-        return utility(torch.from_numpy(self.W)), utility(
-            torch.from_numpy(self.V)
-        )
+        by_inverse = utility(torch.from_numpy(self.W))
+        return by_inverse, utility(torch.from_numpy(self.V))
 
     def num_parameters(self) -> int:
         """Number of learned values, the paper's count."""
@@ -237,10 +239,6 @@ def random_walks(
         actions[on, step] = action
         node[on] = head[action]
     return [walk[walk >= 0] for walk in actions]
-
-
-def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    return rng.standard_normal(shape, dtype=np.float32)
 
 
 def _choose(

@@ -15,7 +15,7 @@ from bcm_pyg.utils import Adjacency
 from .apsp import follow_moves
 from .dijkstra import search_trees
 
-#: Per run: its node, its first column, its move.
+#: Per run, by node and then column: its node, its first column, its move.
 Runs = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -160,15 +160,6 @@ def first_move_runs(
     lies on a shortest route and gets strictly nearer. Each such move reduces
     the distance, or keeps it and goes down the tree, so that walks cannot
     circle, whatever edges cost nothing and whatever is lost in rounding.
-
-    Args:
-        adjacency (Adjacency): The graph, on the CPU.
-        goals (numpy.ndarray): Goals in the order of columns.
-        progress (bool, optional): Whether to show a bar. (default:
-            :obj:`False`)
-
-    Returns:
-        Node, first column and move of each run, by node and then column.
     """
     # Each row gets a last edge, from the node to itself, for 'no route'.
     rows = np.flatnonzero(adjacency.degree().numpy() > 0)

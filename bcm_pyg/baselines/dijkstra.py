@@ -124,13 +124,9 @@ class Trees(NamedTuple):
 def search_trees(
     graph: csr_array, goals: np.ndarray, multiple: int = 1
 ) -> Iterator[Trees]:
-    """Searches from each goal, as many at a time as memory allows.
+    """Searches the reversed graph from each goal, as many as memory allows.
 
-    Args:
-        graph (scipy.sparse.csr_array): The reversed graph.
-        goals (numpy.ndarray): The goals.
-        multiple (int, optional): All parts but the last have a multiple of
-            this many goals. (default: :obj:`1`)
+    All parts but the last have a :obj:`multiple` of so many goals.
     """
     room = MAX_BYTES // (12 * multiple * graph.shape[0])
     size = multiple * max(1, room)
@@ -146,10 +142,8 @@ def follow_hops(
 ) -> Tensor:
     """Routes :obj:`[B, L]` along next hops, all in lock step.
 
-    Args:
-        starts (numpy.ndarray): :obj:`[B]`.
-        next_hops (Callable): From queries and the nodes they have reached to
-            the nodes that come next, negative where a route ends.
+    From queries and the nodes that they have reached, :obj:`next_hops` gives
+    the nodes that come next, negative where a route ends.
     """
     steps, query, node = [starts], np.arange(starts.size), starts
     while query.size > 0:
