@@ -89,7 +89,7 @@ class Adjacency:
 
         Returns:
             Their ids :obj:`[M]` and, for each, the position in :obj:`nodes`
-            that it leaves :obj:`[M]` (ascending).
+            of its tail :obj:`[M]` (ascending).
         """
         begin = self.rowptr[nodes]
         degree = self.rowptr[nodes + 1] - begin
@@ -135,13 +135,9 @@ class Adjacency:
 
         A part has less than :obj:`max_edges` plus the degree of one node.
         """
-        degree = self.rowptr[nodes + 1] - self.rowptr[nodes]
-        before = (
-            degree.cumsum(0)
-            - degree
-            + torch.arange(nodes.numel(), device=nodes.device)
-        )  # a node counts as an edge, so that parts end without any
-        part = before // max_edges
+        # A node counts as an edge, so that parts end without any.
+        size = self.rowptr[nodes + 1] - self.rowptr[nodes] + 1
+        part = (size.cumsum(0) - size) // max_edges
         first = 0
         for count in part.unique_consecutive(return_counts=True)[1].tolist():
             yield slice(first, first + count)
@@ -149,12 +145,10 @@ class Adjacency:
 
     def to_scipy(self, reverse: bool = False) -> csr_array:
         """As a sparse matrix of float64 costs, zero costs kept as entries."""
-        src, dst = self.src.cpu().numpy(), self.dst.cpu().numpy()
+        ends = self.src.cpu().numpy(), self.dst.cpu().numpy()
         cost = self.cost.cpu().numpy().astype(np.float64)
-        if reverse:
-            src, dst = dst, src
         size = (self.num_nodes, self.num_nodes)
-        return csr_array((cost, (src, dst)), shape=size)
+        return csr_array((cost, ends[::-1] if reverse else ends), shape=size)
 
 
 def cut_loops(nodes: Tensor) -> Tensor:
