@@ -66,7 +66,7 @@ class APF(BasePlanner):
 
     def potential(self, nodes: Tensor, goals: Tensor) -> Tensor:
         """Potential of each node for its goal, float64 :obj:`[B]`."""
-        square = (self._pos[nodes] - self._pos[goals]).square().sum(-1)
+        square: Tensor = (self._pos[nodes] - self._pos[goals]).square().sum(-1)
         return 0.5 * self.attraction * square + self._repulsion[nodes]
 
     def storage_bytes(self) -> int:

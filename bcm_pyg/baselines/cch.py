@@ -220,7 +220,8 @@ class EliminationTree:
             one = np.where(apart, above[one], one)
             two = np.where(apart, above[two], two)
         common = np.where(one == two, one, self._above[0][one])
-        return total - depth[common]
+        sizes: np.ndarray = total - depth[common]
+        return sizes
 
 
 def _parents(one: np.ndarray, two: np.ndarray, num_nodes: int) -> list[int]:

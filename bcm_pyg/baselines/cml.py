@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -118,10 +116,12 @@ class CML(BasePlanner):
             )
         size = MAX_BYTES // (17 * num_actions + num_nodes)
         self.batch_size = min(max(1, size), 4096)
-        normal = partial(rng.standard_normal, dtype=np.float32)
-        self.Q = normal((num_nodes, dim))
-        self.V = normal((num_actions, dim)) * np.float32(0.1)
-        self.W = normal((num_actions, dim)) * np.float32(0.1)
+        nodes, actions = (num_nodes, dim), (num_actions, dim)
+        self.Q = rng.standard_normal(nodes, dtype=np.float32)
+        self.V = rng.standard_normal(actions, dtype=np.float32)
+        self.W = rng.standard_normal(actions, dtype=np.float32)
+        self.V *= np.float32(0.1)
+        self.W *= np.float32(0.1)
         routes = random_walks(self.adjacency, walks, length, rng)
         with tqdm(total=epochs * walks, disable=not progress) as bar:
             for _ in range(epochs):

@@ -86,7 +86,8 @@ class CPD(BasePlanner):
             before = self.runs[middle] < bound
             low = np.where(before, middle, low)
             high = np.where(before, high, middle)
-        return (self.runs[low] % self.num_moves).astype(np.int64)
+        run: np.ndarray = self.runs[low].astype(np.int64)
+        return run % self.num_moves
 
     def storage_bytes(self) -> int:
         """Bytes of :obj:`runs`, :obj:`rowptr` and :obj:`rank`.

@@ -87,7 +87,8 @@ class Dijkstra(BasePlanner):
         for query, rank, trees in _by_goal(self._reversed, goal):
             queries.append(query)
             plans.append(_plan_by_trees(trees, rank, start[query]))
-        return Plan.cat(plans)[np.argsort(np.concatenate(queries))]
+        order = torch.from_numpy(np.concatenate(queries)).argsort()
+        return Plan.cat(plans)[order]
 
     def __repr__(self) -> str:
         mode = ', per_query=True' if self.per_query else ''
