@@ -29,8 +29,6 @@ class APSP(BasePlanner):
     With :obj:`packed`, only next hops are kept, as positions among the
     out-edges of a node, in as few bits as these take: 2 on a grid, 0.589 MB at
     :math:`N = 1600`. Routes are the same, and cost what their edges sum up to.
-    Where a start or a goal has no edges, the graph itself says that there is no
-    route. For other pairs, this is one more code, on graphs that need it.
 
     Args:
         data (torch_geometric.data.Data): The graph.

@@ -47,10 +47,9 @@ class CML(BasePlanner):
     Q_i)`, if that is positive; else the one of largest :math:`f_a V_a \cdot
     (Q_g - Q_i)` among all, which has no memory and may oscillate. A walk fails
     after :math:`N` steps, or earlier where it provably goes in a circle. The
-    affordance :math:`f_a` is 1, or :math:`1 / c_a` if :obj:`weighted`, a cost
-    of 0 counting as the smallest positive one; costs play no part in learning.
-    Both choices are restricted to outgoing actions, where the released code may
-    jump to another node if all utilities are negative.
+    affordance :math:`f_a` is 1, or :math:`1 / c_a` if :obj:`weighted`; costs
+    play no part in learning. Both choices are restricted to outgoing actions,
+    where the released code may jump to another node.
 
     The rules, :obj:`dim` and rates are the authors', and :math:`d (N + 2 A)` is
     the paper's 13.43M parameters at :math:`N = 1600`. The paper does not state
@@ -103,11 +102,9 @@ class CML(BasePlanner):
         self.dim = dim
         self.weighted = weighted
         super().__init__(data, torch.device('cpu'))
-        self._tail = self.adjacency.src.numpy()
-        self._head = self.adjacency.dst.numpy()
-
         rng = np.random.default_rng(seed)
-        num_nodes, num_actions = self.adjacency.num_nodes, self._tail.size
+        num_nodes = self.adjacency.num_nodes
+        num_actions = self.adjacency.num_edges
         if (size := 4 * dim * (num_nodes + 2 * num_actions)) > MAX_TABLE_BYTES:
             raise BCMError(
                 f'CML of dimension {dim} on {num_nodes} nodes and '
@@ -131,7 +128,8 @@ class CML(BasePlanner):
 
     def update(self, actions: np.ndarray) -> None:
         """Learns from one walk, given as its actions :obj:`[T]`."""
-        tail, head = self._tail[actions], self._head[actions]
+        tail = self.adjacency.src.numpy()[actions]
+        head = self.adjacency.dst.numpy()[actions]
         after = self.Q[head]
         delta = after - self.Q[tail]
         value = self.V[actions]

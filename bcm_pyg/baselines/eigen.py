@@ -51,9 +51,8 @@ class EigenAgent(BasePlanner):
 
     Weights are divided by their mean, so that :obj:`epsilon` means the same in
     all variants. On directed graphs :math:`A` is the mean of both directions;
-    walks follow the edges, and the argument against traps no longer holds.
-    Components are solved one by one, the lowest eigenvalues of all of them are
-    kept, and a goal in another component is unreachable.
+    walks follow the edges, and the argument against traps no longer holds. Of
+    all components together, the lowest eigenvalues are kept.
 
     Args:
         data (torch_geometric.data.Data): The graph.
