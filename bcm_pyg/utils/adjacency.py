@@ -155,21 +155,18 @@ def cut_loops(nodes: Tensor) -> Tensor:
     """Routes :obj:`[B, L]` that visit no node twice, over the same edges."""
     ordered = nodes.sort(dim=1).values
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
-    rows = twice.any(dim=1).nonzero().squeeze(1).tolist()
-    if not rows:
-        return nodes
     nodes = nodes.clone()
-    for row in rows:
+    for query in twice.any(dim=1).nonzero().squeeze(1).tolist():
         route: dict[int, None] = {}
-        for node in nodes[row].tolist():
+        for node in nodes[query].tolist():
             if node < 0:
                 break
             if node in route:
                 while next(reversed(route)) != node:
                     route.popitem()
             route[node] = None
-        nodes[row] = -1
-        nodes[row, : len(route)] = nodes.new_tensor(list(route))
+        nodes[query] = -1
+        nodes[query, : len(route)] = nodes.new_tensor(list(route))
     return nodes
 
 
