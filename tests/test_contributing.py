@@ -122,3 +122,15 @@ def test_converter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path.write_text('0 0 1 0 -1\n')
     with pytest.raises(BCMError, match='edge_cost'):
         read_segments(path)
+
+
+def test_target(data: Data, monkeypatch: pytest.MonkeyPatch) -> None:
+    targets = recipe('target', monkeypatch).FreshLabels(noise=0.01)
+    model = BCM.from_data(data)
+    before = [parameter.clone() for parameter in model.parameters()]
+    config = FitConfig(steps=3, targets=targets, validation_queries=0)
+    history = fit(model, data, config)
+    assert history.steps == 3
+    after = list(model.parameters())
+    assert not all(map(torch.equal, before, after))
+    assert all(bool(parameter.isfinite().all()) for parameter in after)
