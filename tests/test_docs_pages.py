@@ -120,6 +120,7 @@ def test_all_pages_are_listed():
     assert {p.stem for p in DOCS.glob('*.md')} == {
         'index',
         'benchmarks',
+        'architecture',
         *PAGES,
     }
 

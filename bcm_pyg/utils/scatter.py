@@ -9,6 +9,8 @@ from torch import Tensor
 from bcm_pyg.errors import BCMError
 from bcm_pyg.typing import WITH_TORCH_SCATTER
 
+from ._checks import check_choice
+
 BACKENDS = ('native', 'torch_scatter')
 
 #: More is taken for a mistake in an index, not for a result that is wanted.
@@ -60,8 +62,6 @@ def scatter_min(
         _check_range(index, dim_size)
     backend = _resolve(backend, src)
 
-    size = list(src.shape)
-    size[dim] = dim_size
     num_entries = src.size(dim)
     expanded = _expand(index, src, dim)
     with torch.no_grad():
@@ -71,13 +71,12 @@ def scatter_min(
             minimum = _torch_scatter_amin(src, expanded, dim, dim_size)
         at_minimum = minimum.gather(dim, expanded)
         wins = (src == at_minimum) | (src.isnan() & at_minimum.isnan())
-        view = [1] * src.dim()
-        view[dim] = -1
-        position = torch.arange(num_entries, device=src.device).view(view)
-        position = torch.where(wins, position, num_entries)
-        arg = torch.full(
-            size, num_entries, dtype=torch.long, device=src.device
-        ).scatter_reduce(dim, expanded, position, 'amin')
+        position = torch.arange(num_entries, device=src.device)
+        position = _expand(position, src, dim)
+        arg = torch.full_like(minimum, num_entries, dtype=torch.long)
+        arg = arg.scatter_reduce(
+            dim, expanded, torch.where(wins, position, num_entries), 'amin'
+        )
         empty = arg == num_entries
         arg = arg.masked_fill(empty, -1)
 
@@ -112,10 +111,8 @@ def _torch_scatter_amin(
     )
 
     def any_in_group(flag: Tensor) -> Tensor:
-        zero = torch.zeros(value.shape, dtype=torch.int8, device=src.device)
-        return (
-            zero.scatter_reduce(dim, expanded, flag.to(torch.int8), 'amax') > 0
-        )
+        count = torch.zeros_like(value, dtype=torch.int8)
+        return count.scatter_reduce(dim, expanded, flag.char(), 'amax') > 0
 
     rest = torch.full_like(value, float('inf'))
     rest = rest.masked_fill(any_in_group(src == largest), largest)
@@ -133,8 +130,7 @@ def _resolve(backend: str | None, src: Tensor) -> str:
     if backend is None:
         fast = src.is_cuda and WITH_TORCH_SCATTER
         return 'torch_scatter' if fast else 'native'
-    if backend not in BACKENDS:
-        raise BCMError(f'backend must be one of {BACKENDS} (got {backend!r})')
+    check_choice('backend', backend, BACKENDS)
     if backend == 'torch_scatter' and not WITH_TORCH_SCATTER:
         raise BCMError(
             "backend 'torch_scatter' needs the package torch-scatter: run "

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 from torch_geometric.data import Data
 
-from ._reachability import Reachability
+from .reachability import Reachability
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Adjacency:
 
         Returns:
             Their ids :obj:`[M]` and, for each, the position in :obj:`nodes`
-            that it leaves :obj:`[M]` (ascending).
+            of its tail :obj:`[M]` (ascending).
         """
         begin = self.rowptr[nodes]
         degree = self.rowptr[nodes + 1] - begin
@@ -102,7 +102,7 @@ class Adjacency:
     def edge_ids(self, tails: Tensor, heads: Tensor) -> Tensor:
         """The edge between each two nodes, -1 where there is none."""
         keys = self._keys
-        wanted = tails * self.num_nodes + heads
+        wanted = (tails * self.num_nodes + heads).contiguous()
         found = torch.searchsorted(keys, wanted).clamp_(max=keys.numel() - 1)
         return torch.where(keys[found] == wanted, found, -1)
 
@@ -135,13 +135,9 @@ class Adjacency:
 
         A part has less than :obj:`max_edges` plus the degree of one node.
         """
-        degree = self.rowptr[nodes + 1] - self.rowptr[nodes]
-        before = (
-            degree.cumsum(0)
-            - degree
-            + torch.arange(nodes.numel(), device=nodes.device)
-        )  # a node counts as an edge, so that parts end without any
-        part = before // max_edges
+        # A node counts as an edge, so that parts end without any.
+        size = self.rowptr[nodes + 1] - self.rowptr[nodes] + 1
+        part = (size.cumsum(0) - size) // max_edges
         first = 0
         for count in part.unique_consecutive(return_counts=True)[1].tolist():
             yield slice(first, first + count)
@@ -149,12 +145,29 @@ class Adjacency:
 
     def to_scipy(self, reverse: bool = False) -> csr_array:
         """As a sparse matrix of float64 costs, zero costs kept as entries."""
-        src, dst = self.src.cpu().numpy(), self.dst.cpu().numpy()
+        ends = self.src.cpu().numpy(), self.dst.cpu().numpy()
         cost = self.cost.cpu().numpy().astype(np.float64)
-        if reverse:
-            src, dst = dst, src
         size = (self.num_nodes, self.num_nodes)
-        return csr_array((cost, (src, dst)), shape=size)
+        return csr_array((cost, ends[::-1] if reverse else ends), shape=size)
+
+
+def cut_loops(nodes: Tensor) -> Tensor:
+    """Routes :obj:`[B, L]` that visit no node twice, over the same edges."""
+    ordered = nodes.sort(dim=1).values
+    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    nodes = nodes.clone()
+    for query in twice.any(dim=1).nonzero().squeeze(1).tolist():
+        route: dict[int, None] = {}
+        for node in nodes[query].tolist():
+            if node < 0:
+                break
+            if node in route:
+                while next(reversed(route)) != node:
+                    route.popitem()
+            route[node] = None
+        nodes[query] = -1
+        nodes[query, : len(route)] = nodes.new_tensor(list(route))
+    return nodes
 
 
 #: By their :obj:`edge_index`.

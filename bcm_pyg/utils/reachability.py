@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from ._adjacency import Adjacency
+    from .adjacency import Adjacency
 
 
 class Reachability:
