@@ -13,6 +13,7 @@ PACKAGE = ROOT / 'bcm_pyg'
 LAYERS = [
     ('errors', 'typing'),
     ('utils',),
+    ('io',),
     ('graph',),
     ('datasets', 'nn'),
     ('planning',),

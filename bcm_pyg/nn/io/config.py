@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.io.folder import CONFIG, WEIGHTS, check_size, reading
+from bcm_pyg.io.format import strict_json
 
 from ..encoders.resolver import encoder_class
 from ..quantize import DTYPES
-from .folder import CONFIG, WEIGHTS, check_size, reading
-from .strict_json import strict_json
 
 FORMAT = 'bcm_pyg.map'
 #: The one that is written. Version 1 had no digest and no dtype.

@@ -8,10 +8,12 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, planning_graph
+from bcm_pyg.io.folder import reading
+from bcm_pyg.io.tensors import check_places, naming, read_header, read_tensors
 from bcm_pyg.utils import as_path
 
 from ..quantize import check_stored, expand
-from .build import (
+from ..saved_map import (
     Map,
     build,
     check_state,
@@ -20,8 +22,6 @@ from .build import (
     wanted_state,
 )
 from .config import damaged, read_config
-from .folder import reading
-from .weights import check_places, naming, read_header, read_tensors
 
 #: A save may replace the weights while they are looked for.
 ATTEMPTS = 5

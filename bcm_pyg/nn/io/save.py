@@ -8,22 +8,22 @@ from os import PathLike
 import safetensors.torch
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.io.folder import CONFIG, sync, tidy, writing
+from bcm_pyg.io.tensors import read_header
 from bcm_pyg.utils import as_path, check_choice, replace_file
 
 from ..bcm import BCM
 from ..encoders.resolver import encoder_name
 from ..quantize import DTYPES, check_stored, compress, expand
-from ..transition import Transition
-from .build import (
+from ..saved_map import (
     check_state,
     parameter_names,
     plain_state,
     skeleton,
     wanted_state,
 )
+from ..transition import Transition
 from .config import FORMAT, VERSION, config_text
-from .folder import CONFIG, sync, tidy, writing
-from .weights import read_header
 
 
 def save_map(

@@ -13,9 +13,9 @@ from torch.overrides import TorchFunctionMode
 
 from bcm_pyg.errors import BCMError
 
-from ..bcm import BCM
-from ..encoders.resolver import encoder_class
-from ..transition import Transition
+from .bcm import BCM
+from .encoders.resolver import encoder_class
+from .transition import Transition
 
 #: Calls of PyTorch that any encoder may take to be built, and for each tensor.
 #: With the largest header that there can be it takes some ten seconds to spend

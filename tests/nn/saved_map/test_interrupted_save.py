@@ -14,9 +14,9 @@ from map_folders import assert_same, read_config
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError
-from bcm_pyg.nn.io import folder as folder_module
+from bcm_pyg.io import folder as folder_module
+from bcm_pyg.io.folder import writing
 from bcm_pyg.nn.io import save as save_module
-from bcm_pyg.nn.io.folder import writing
 
 
 @pytest.mark.parametrize('call', [1, 2])

@@ -13,7 +13,7 @@ import safetensors.torch
 import torch
 
 from bcm_pyg import BCMError
-from bcm_pyg.nn.io.weights import (
+from bcm_pyg.io.tensors import (
     MAX_HEADER_BYTES,
     check_places,
     read_header,

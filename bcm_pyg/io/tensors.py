@@ -17,7 +17,7 @@ from torch import Tensor
 
 from bcm_pyg.errors import BCMError
 
-from .strict_json import strict_json
+from .format import strict_json
 
 #: Some ten thousand tensors; a map has some ten.
 MAX_HEADER_BYTES = 2**20

@@ -22,7 +22,7 @@ from map_folders import (
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError
-from bcm_pyg.nn.io import build as build_module
+from bcm_pyg.nn import saved_map as build_module
 from bcm_pyg.nn.io import load as load_module
 
 ENCODER = ('encoder', 'config')
