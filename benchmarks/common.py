@@ -199,8 +199,8 @@ def trained_map(
     folder = CACHE / name
     if is_cached(name):
         model = BCM.load(folder, data)
-        _check_config(name, model.record['config'], config, data)
-        return model, model.record['benchmark']
+        _check_config(name, model.info.training['config'], config, data)
+        return model, model.info.training['benchmark']
     checkpoint = CACHE / f'{name}.ckpt'
     seed_everything(seed)
     build = BCM.paper if paper else BCM.from_data
@@ -209,7 +209,7 @@ def trained_map(
     if history.interrupted:  # fit keeps that to itself
         raise KeyboardInterrupt
     record = {
-        'train_seconds': round(model.record['seconds'], 1),
+        'train_seconds': round(model.info.training['seconds'], 1),
         'steps': history.steps,
         'rows_per_second': round(history.rows_per_second),
         # A row may be of a later command and commit.
@@ -220,7 +220,7 @@ def trained_map(
             for seconds, gap in zip(history.seconds, history.gap, strict=True)
         ],
     }
-    model.record['benchmark'] = record
+    model.info.training['benchmark'] = record
     model.save(folder)
     checkpoint.unlink(missing_ok=True)  # another process may have had it
     return model, record

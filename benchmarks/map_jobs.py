@@ -41,7 +41,8 @@ def map_job(
         model = load_or_train(grid, targets, args, encoder)
         if model is None:
             return None
-        config, training = model.record['config'], model.record['benchmark']
+        record = model.info.training
+        config, training = record['config'], record['benchmark']
         return {
             'sweeps': config['sweeps'],
             'terminal': model.terminal,

@@ -64,8 +64,8 @@ def main() -> None:
                 'width': width,
                 'nodes': data.num_nodes,
                 'parameters': model.num_parameters(),
-                'steps': model.record['steps'],
-                'seconds': model.record['seconds'],
+                'steps': model.info.training['steps'],
+                'seconds': model.info.training['seconds'],
             }
         )
 

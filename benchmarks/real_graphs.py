@@ -177,7 +177,7 @@ def planner_of(
 
 def settings_of(model: BCM) -> dict[str, Any]:
     """Settings of the training of a map, defaults filled in."""
-    return {field: model.record['config'][field] for field in SETTINGS}
+    return {field: model.info.training['config'][field] for field in SETTINGS}
 
 
 def new_row(
@@ -236,7 +236,7 @@ def later_readouts(
     name = map_name(row)
     graph = reduced(data)
     model = BCM.load(CACHE / name, data if graph is None else graph.data)
-    if model.record['benchmark']['steps'] != row['steps']:
+    if model.info.training['benchmark']['steps'] != row['steps']:
         raise SystemExit(f'the map {name} is not that of its row: remove it')
     return {
         label: {

@@ -123,7 +123,7 @@ def run_table(args: Any) -> None:
             seed,
             paper=targets == 'paper',
         )
-        trained = model.record['config']
+        trained = model.info.training['config']
         row = {
             **key,
             'ended_by': 'time' if trained['steps'] is None else 'steps',

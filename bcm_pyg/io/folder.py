@@ -1,18 +1,35 @@
-"""Files of a map's folder: read with a limit, written one process at a time."""
+"""Folders of config.json and safetensors files, replaced in one step.
+
+Files are written first, under names that hold their digests; then config.json,
+which tells the digests, replaces its predecessor. So a folder always holds the
+old content or the new one.
+"""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
-import stat
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import replace_file
+
+from .file import open_file, remove_leftovers
+from .format import (
+    MAX_CONFIG_BYTES,
+    Format,
+    check_fields,
+    config_text,
+    parse_config,
+    refusing,
+)
+from .tensors import TensorFile
 
 try:
     import fcntl
@@ -20,48 +37,136 @@ except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 CONFIG = 'config.json'
-WEIGHTS = re.compile(r'map-[0-9a-f]{16}\.safetensors')
-
-#: What a save that was killed leaves behind.
-_PARTS = re.compile(
-    rf'\.({re.escape(CONFIG)}|{WEIGHTS.pattern})\.[^.]*\.part', re.ASCII
-)
 #: What file systems say that do not sync folders.
-_CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF)
+CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF)
 #: Seconds to wait for another process that is saving.
 PATIENCE = 60.0
+#: A save may replace files while they are looked for.
+ATTEMPTS = 5
+
+
+def write_folder(
+    folder: Path,
+    kind: Format,
+    config: Mapping[str, Any],
+    contents: Mapping[str, bytes],
+) -> None:
+    """Replaces what is in a folder, which is made if missing.
+
+    One process at a time: another that writes into the same folder waits.
+
+    Args:
+        folder (pathlib.Path): The folder. Files of other names stay.
+        kind (Format): What it is to hold.
+        config (Mapping[str, Any]): What describes the tensors.
+        contents (Mapping[str, bytes]): Of safetensors files, by plain names.
+    """
+    digests = {k: hashlib.sha256(v).hexdigest() for k, v in contents.items()}
+    entries = {
+        name: {'sha256': digests[name], 'bytes': len(content)}
+        for name, content in contents.items()
+    }
+    text = config_text(kind, {**config, 'files': entries})
+    files = {_file_name(k, digests[k]): v for k, v in contents.items()}
+    names = '|'.join(rf'{k}-[0-9a-f]{{16}}\.safetensors' for k in contents)
+    names += '|' + re.escape(CONFIG)
+    with refusing(f'cannot write a {kind.name} to {folder}'):
+        folder.mkdir(parents=True, exist_ok=True)
+        with _writing(folder) as is_locked:
+            for name, content in files.items():
+                replace_file(folder / name, content)
+            replace_file(folder / CONFIG, text.encode())
+            _sync(folder)
+            if is_locked:  # else it may be new, of another process
+                remove_leftovers(folder, names, [CONFIG, *files])
+
+
+def _file_name(name: str, digest: str) -> str:
+    return f'{name}-{digest[:16]}.safetensors'
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[tuple[BinaryIO, int]]:
-    """Opens a regular file, no link or pipe; yields it and its size."""
-    if path.is_symlink():
-        raise BCMError(f'{path.name} is a link')
-    # A pipe under this name must not make the reader wait.
-    flags = getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_BINARY', 0)
-    handle = os.open(path, os.O_RDONLY | flags)
-    try:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            raise BCMError(f'{path.name} is not a file')
-        with open(handle, 'rb', closefd=False) as file:
-            yield file, status.st_size
-    finally:
-        os.close(handle)
+def open_folder(
+    folder: Path,
+    kind: Format,
+    fields: Mapping[str, Callable[[Any], bool]],
+    names: Collection[str],
+) -> Iterator[tuple[dict[str, Any], dict[str, TensorFile]]]:
+    """Opens what :func:`write_folder` wrote; yields the config and the files.
+
+    Args:
+        folder (pathlib.Path): The folder.
+        kind (Format): What it should hold.
+        fields (Mapping[str, Callable]): What the config must have: for each
+            name, what tells whether a value is of the right type.
+        names (Collection[str]): The files that there must be.
+    """
+    with ExitStack() as stack:
+        with refusing(f'{folder} does not hold a readable {kind.name}'):
+            for attempt in range(1, ATTEMPTS + 1):
+                config = _read_config(folder, kind, fields, names)
+                try:
+                    files = {
+                        name: _open(folder, name, entry, stack)
+                        for name, entry in config.pop('files').items()
+                    }
+                    break
+                except FileNotFoundError:
+                    if attempt == ATTEMPTS:
+                        raise
+        yield config, files
 
 
-def check_size(name: str, size: int, max_bytes: int) -> None:
-    """Refuses a file that is larger than it can be."""
-    if size > max_bytes:
-        raise BCMError(
-            f'{name} has {size:,} bytes, more than the {max_bytes:,} there can '
-            'be'
+def _read_config(
+    folder: Path,
+    kind: Format,
+    fields: Mapping[str, Callable[[Any], bool]],
+    names: Collection[str],
+) -> dict[str, Any]:
+    file, size = open_file(folder / CONFIG, links=False)
+    with file, refusing(CONFIG):
+        if size > MAX_CONFIG_BYTES:
+            raise BCMError(
+                f'it has {size:,} bytes, more than the {MAX_CONFIG_BYTES:,} '
+                'there can be'
+            )
+        config = parse_config(kind, file.read(size))
+        files = {'files': lambda value: _are_files(value, names)}
+        check_fields(config, {**fields, **files})
+    return config
+
+
+def _are_files(value: Any, names: Collection[str]) -> bool:
+    """Digests must be digests: files are opened by them."""
+    return (
+        isinstance(value, dict)
+        and value.keys() == set(names)
+        and all(
+            isinstance(entry, dict)
+            and entry.keys() == {'sha256', 'bytes'}
+            and re.fullmatch('[0-9a-f]{64}', str(entry['sha256'])) is not None
+            and type(entry['bytes']) is int
+            for entry in value.values()
         )
+    )
+
+
+def _open(
+    folder: Path, name: str, entry: Mapping[str, Any], stack: ExitStack
+) -> TensorFile:
+    path = folder / _file_name(name, entry['sha256'])
+    file, size = open_file(path, links=False)
+    stack.enter_context(file)
+    if size != entry['bytes']:
+        raise BCMError(
+            f'{path.name} has {size} bytes, not {entry["bytes"]!r:.80}'
+        )
+    return TensorFile(file, size, path.name, entry['sha256'])
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[bool]:
-    """Keeps other processes and threads from saving into a folder.
+def _writing(folder: Path) -> Iterator[bool]:
+    """Keeps other processes and threads from writing into a folder.
 
     The lock is on the folder itself and ends with the process that holds it.
     Yields whether there is one: some file systems have no locks.
@@ -71,12 +176,12 @@ def writing(folder: Path) -> Iterator[bool]:
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        yield _lock(handle, folder)
+        yield _lock(handle)
     finally:
         os.close(handle)
 
 
-def _lock(handle: int, folder: Path) -> bool:
+def _lock(handle: int) -> bool:
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -86,27 +191,19 @@ def _lock(handle: int, folder: Path) -> bool:
             if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                 return False
         if time.monotonic() > until:
-            raise BCMError(f'another process has been saving into {folder}')
+            raise BCMError('another process has been saving there')
         time.sleep(0.01)
 
 
-def sync(folder: Path) -> None:
+def _sync(folder: Path) -> None:
     """Makes the names in a folder outlive a loss of power, if it can."""
-    if fcntl is not None:
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        except OSError as error:
-            if error.errno not in _CANNOT_SYNC:
-                raise
-        finally:
-            os.close(handle)
-
-
-def tidy(folder: Path, weights: str) -> None:
-    """Removes all weights but these, and what killed saves left behind."""
-    for path in folder.iterdir():
-        is_old = WEIGHTS.fullmatch(path.name) and path.name != weights
-        if is_old or _PARTS.fullmatch(path.name):
-            with suppress(OSError):  # the new map is there, and whole
-                path.unlink()
+    if fcntl is None:
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in CANNOT_SYNC:
+            raise
+    finally:
+        os.close(handle)

@@ -1,23 +1,19 @@
-"""Safetensors files: what they say they hold, and then what they hold.
-
-The header is read alone and compared with what is wanted before anything else
-is. Then every tensor is read to the place where it stays.
-"""
+"""Safetensors files: what they say they hold, and then what they hold."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, BinaryIO, NamedTuple
 
+import safetensors.torch
 import torch
 from torch import Tensor
 
 from bcm_pyg.errors import BCMError
 
-from .format import strict_json
+from .format import refusing, strict_json
 
 #: Some ten thousand tensors; a map has some ten.
 MAX_HEADER_BYTES = 2**20
@@ -36,131 +32,115 @@ _DTYPES = {
 }
 
 
-class Entry(NamedTuple):
-    """What a header says of a tensor.
-
-    Attributes:
-        dtype: Of its numbers.
-        shape: As it is said, which may be anything.
-        begin: The first of its bytes, counted from the end of the header.
-        end: The first byte behind it.
-    """
+class Spec(NamedTuple):
+    """What can be known of a tensor before it is read."""
 
     dtype: torch.dtype
     shape: tuple[int, ...]
-    begin: int
-    end: int
 
 
-class Header(NamedTuple):
-    """The beginning of a file.
-
-    Attributes:
-        content: Its bytes.
-        entries: What they say, by the names of tensors.
-    """
-
-    content: bytes
-    entries: dict[str, Entry]
-
-
-@contextmanager
-def naming(name: str) -> Iterator[None]:
-    """Puts the name of the file before what is wrong with it."""
-    try:
-        yield
-    except BCMError as error:
-        raise BCMError(f'{name}: {error}') from None
+def check_tensors(
+    found: Mapping[str, Spec | Tensor], wanted: Mapping[str, Spec | Tensor]
+) -> None:
+    """Refuses tensors of other names, dtypes or shapes than those wanted."""
+    for key, like in wanted.items():
+        value = found.get(key)
+        if value is None:
+            raise BCMError(f'there is no tensor {key}')
+        shape, wanted_shape = tuple(value.shape), tuple(like.shape)
+        if value.dtype != like.dtype or shape != wanted_shape:
+            raise BCMError(
+                f'{key} is {value.dtype} of shape {shape}, not {like.dtype} of '
+                f'shape {wanted_shape}'
+            )
+    for key in found:
+        if key not in wanted:
+            raise BCMError(f'there is an unknown tensor {key!r:.80}')
 
 
-def read_header(file: BinaryIO, size: int) -> Header:
-    """The header of a file of this many bytes."""
-    begin = file.read(8)
-    length = int.from_bytes(begin, 'little')
-    if len(begin) < 8 or length > size - 8:
-        raise BCMError('the header is cut off')
-    if length > MAX_HEADER_BYTES:
-        raise BCMError(
-            f'the header has {length:,} bytes, more than the '
-            f'{MAX_HEADER_BYTES:,} there can be'
-        )
-    text = file.read(length)
-    try:
-        header = strict_json(text)
-    except (ValueError, RecursionError) as error:
-        raise BCMError(f'the header is no JSON: {error}') from None
-    if not isinstance(header, dict):
-        raise BCMError('the header is no object')
-    header.pop('__metadata__', None)
-    entries = {name: _entry(name, value) for name, value in header.items()}
-    return Header(begin + text, entries)
+def check_finite(tensors: Mapping[str, Tensor]) -> None:
+    """Refuses NaN and infinity."""
+    for key, value in tensors.items():
+        if not bool(value.isfinite().all()):
+            raise BCMError(f'{key} has values that are not finite')
 
 
-def _entry(name: str, value: Any) -> Entry:
-    keys = {'dtype', 'shape', 'data_offsets'}
-    if not isinstance(value, dict) or value.keys() != keys:
-        raise BCMError(
-            f'the header has no dtype, shape or place of {name!r:.80}'
-        )
-    shape, place = value['shape'], value['data_offsets']
-    dtype = _DTYPES.get(str(value['dtype']))
-    if dtype is None or not _counts(shape):
-        raise BCMError(
-            f'the header has no valid dtype and shape of {name!r:.80}'
-        )
-    if not _counts(place) or len(place) != 2:
-        raise BCMError(f'the header has no valid place of {name!r:.80}')
-    return Entry(dtype, tuple(shape), *place)
+def pack(
+    tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None
+) -> bytes:
+    """The content of a safetensors file."""
+    # Clones, since tied parameters must not share memory in a file.
+    plain = {
+        key: value.detach().cpu().contiguous().clone()
+        for key, value in tensors.items()
+    }
+    return safetensors.torch.save(plain, metadata)
 
 
-def _counts(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        type(item) is int and item >= 0 for item in value
-    )
+class TensorFile:
+    """An open safetensors file, of which only the header has been read.
 
-
-def check_places(header: Header, size: int) -> None:
-    """Refuses tensors that do not fill a file, one after the other.
-
-    Shapes must be known to be those of tensors that can be.
-    """
-    place = 0
-    for name, entry in _in_order(header):
-        num_bytes = math.prod(entry.shape) * entry.dtype.itemsize
-        if (entry.begin, entry.end) != (place, place + num_bytes):
-            raise BCMError(f'{name} is not where the tensor before it ends')
-        place = entry.end
-    if len(header.content) + place != size:
-        raise BCMError(
-            f'there are {size:,} bytes, but its tensors take '
-            f'{len(header.content) + place:,}'
-        )
-
-
-def read_tensors(
-    file: BinaryIO, header: Header, digest: str
-) -> dict[str, Tensor]:
-    """All tensors of a file whose header has been read and checked.
+    The header is read for names, dtypes and shapes alone, so that a file can be
+    refused before it takes memory. All else about it is left to safetensors.
 
     Args:
-        file (BinaryIO): The file, just behind the header.
-        header (Header): The header.
-        digest (str): The SHA-256 that the whole file must have.
+        file (BinaryIO): The file, at its beginning.
+        size (int): Its bytes, as many as a sparse file may claim.
+        name (str): What to call it in errors.
+        sha256 (str, optional): The digest that it must have. (default: any)
+
+    Attributes:
+        specs: What it says it holds, by name.
+        metadata: Texts that were packed with it, by name.
+        data_begin: Where the header ends.
     """
-    seen = hashlib.sha256(header.content)
-    out = {}
-    for name, entry in _in_order(header):
-        out[name] = torch.empty(entry.shape, dtype=entry.dtype)
-        content = out[name].view(-1).view(torch.uint8).numpy().data
-        if file.readinto(content) != content.nbytes:  # type: ignore[attr-defined]
-            raise BCMError('it became shorter while it was read')
-        seen.update(content)
-    if seen.hexdigest() != digest:
-        raise BCMError('it was changed or damaged')
-    return out
+
+    def __init__(
+        self, file: BinaryIO, size: int, name: str, sha256: str | None = None
+    ) -> None:
+        self._file, self._size, self._sha256 = file, size, sha256
+        self._name = name
+        with refusing(name):
+            length = int.from_bytes(file.read(8), 'little')
+            if length > size - 8:
+                raise BCMError('the header is cut off')
+            if length > MAX_HEADER_BYTES:
+                raise BCMError(
+                    f'the header has {length:,} bytes, more than the '
+                    f'{MAX_HEADER_BYTES:,} there can be'
+                )
+            header = strict_json(file.read(length))
+            if not isinstance(header, dict):
+                raise BCMError('the header is no object')
+            self.metadata = header.pop('__metadata__', {})
+            self.specs = {key: _spec(key, x) for key, x in header.items()}
+            self.data_begin = 8 + length
+
+    def read(self) -> dict[str, Tensor]:
+        """All tensors, once their specs are known to be those wanted."""
+        with refusing(self._name):
+            size = self.data_begin + sum(
+                math.prod(spec.shape) * spec.dtype.itemsize
+                for spec in self.specs.values()
+            )
+            if size != self._size:
+                raise BCMError(
+                    f'there are {self._size:,} bytes, but its tensors take '
+                    f'{size:,}'
+                )
+            self._file.seek(0)
+            content = self._file.read(size)
+            digest = hashlib.sha256(content).hexdigest()
+            if self._sha256 not in (None, digest):
+                raise BCMError('it was changed or damaged')
+            return safetensors.torch.load(content)
 
 
-def _in_order(header: Header) -> list[tuple[str, Entry]]:
-    return sorted(
-        header.entries.items(), key=lambda item: (item[1].begin, item[1].end)
-    )
+def _spec(name: str, entry: Any) -> Spec:
+    try:
+        shape, dtype = tuple(entry['shape']), _DTYPES[entry['dtype']]
+    except (TypeError, LookupError):
+        raise BCMError(f'the header has no spec of {name!r:.80}') from None
+    if not all(type(size) is int and size >= 0 for size in shape):
+        raise BCMError(f'the header has no valid shape of {name!r:.80}')
+    return Spec(dtype, shape)

@@ -16,6 +16,7 @@ from .encoders import (
     register_encoder,
 )
 from .export import export_scorer
+from .saved_map import MapInfo
 from .transition import Transition
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     'InteractionEncoder',
     'KHotEncoder',
     'LandmarkEncoder',
+    'MapInfo',
     'NodeEncoder',
     'NodeTableEncoder',
     'OneHotEncoder',

@@ -1,67 +1,200 @@
-"""Models from configs, first without allocating anything."""
+"""Maps as folders: config.json says how to build one, a file has its weights.
+
+What the config, the header of the weights and the size of their file say must
+agree before anything of that size is built or read. So the memory that it takes
+to refuse a folder is bounded by a few times its size, and the time by reading
+it once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from io import BytesIO
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
 from torch.nn.parameter import is_lazy
 from torch.overrides import TorchFunctionMode
+from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.graph import fingerprint, planning_graph
+from bcm_pyg.io import (
+    Format,
+    TensorFile,
+    check_fields,
+    check_finite,
+    check_tensors,
+    config_text,
+    open_folder,
+    pack,
+    parse_config,
+    refusing,
+    write_folder,
+)
+from bcm_pyg.utils import as_path, check_choice
 
-from .bcm import BCM
-from .encoders.resolver import encoder_class
+from .encoders.resolver import encoder_class, encoder_name
+from .quantize import DTYPES, compress, expand, stored_specs
 from .transition import Transition
 
+if TYPE_CHECKING:
+    from .bcm import BCM
+
+FORMAT = Format('map', 3)
+#: The file of the weights.
+WEIGHTS = 'map'
 #: Calls of PyTorch that any encoder may take to be built, and for each tensor.
 #: With the largest header that there can be it takes some ten seconds to spend
 #: them all.
 SPARE_CALLS = 10**4
 TENSOR_CALLS = 12
 
+Map = TypeVar('Map', bound='BCM')
 
-Map = TypeVar('Map', bound=BCM)
 
+@dataclass(frozen=True)
+class MapInfo:
+    """What is known of a map beside its weights, and saved with it.
 
-def build(
-    config: Mapping[str, Any], cls: type[Map], device: str = 'cpu'
-) -> Map:
-    """The map that a config describes, with weights of its own.
-
-    Args:
-        config (Mapping[str, Any]): What to build.
-        cls (type): :class:`BCM`, or a subclass with the same arguments.
-        device (str, optional): Where to put it. (default: :obj:`"cpu"`)
+    Attributes:
+        fingerprint: Of the graph that the map belongs to, once it has one (see
+            :func:`~bcm_pyg.graph.fingerprint`).
+        training: How it was trained and what it scored, of JSON types alone.
+        dtype: What the file holds that it was read from.
     """
+
+    fingerprint: str | None = None
+    training: dict[str, Any] = field(default_factory=dict)
+    dtype: str = 'float32'
+
+
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    'encoder': lambda value: (
+        isinstance(value, dict)
+        and value.keys() == {'name', 'config'}
+        and isinstance(value['config'], dict)
+    ),
+    'transition': lambda value: isinstance(value, dict),
+    'terminal': lambda value: isinstance(value, str),
+    'fingerprint': lambda value: value is None or isinstance(value, str),
+    'training': lambda value: isinstance(value, dict),
+    'dtype': lambda value: isinstance(value, str) and value in DTYPES,
+}
+
+
+def save_map(
+    model: BCM, path: str | PathLike[str], dtype: str = 'float32'
+) -> None:
+    """Writes a map into a folder (see :meth:`BCM.save`)."""
+    check_choice('dtype', dtype, DTYPES)
+    folder = as_path('path', path)
+    name = encoder_name(model.encoder)
+    # A subclass would come back as what it was made from.
+    if type(model.transition) is not Transition:
+        raise BCMError(
+            'only maps with the built-in Transition can be saved (got '
+            f'{type(model.transition).__name__})'
+        )
+    with refusing('the map cannot be saved'):
+        state = {key: value.cpu() for key, value in _state(model).items()}
+        check_finite(state)
+        content = pack(compress(state, _parameter_names(model), dtype))
+        config = {
+            'encoder': {'name': name, 'config': model.encoder.config()},  # type: ignore[operator]
+            'transition': model.transition.config(),
+            'terminal': model.terminal,
+            'fingerprint': model.info.fingerprint,
+            'training': model.info.training,
+            'dtype': dtype,
+        }
+        # What could not be loaded must not replace a map that can.
+        config = parse_config(FORMAT, config_text(FORMAT, config).encode())
+        check_fields(config, _FIELDS)
+        file = TensorFile(BytesIO(content), len(content), 'the weights')
+        _read_state(type(model), config, file)
+    write_folder(folder, FORMAT, config, {WEIGHTS: content})
+
+
+def load_map(
+    cls: type[Map], path: str | PathLike[str], data: Data, force: bool = False
+) -> Map:
+    """Reads a map of a class for a graph (see :meth:`BCM.load`)."""
+    if not isinstance(force, bool):
+        raise BCMError(f'force must be a bool (got {force!r:.80})')
+    folder = as_path('path', path)
+    data = planning_graph(data)
+    with open_folder(folder, FORMAT, _FIELDS, [WEIGHTS]) as (config, files):
+        if not force and config['fingerprint'] not in (None, fingerprint(data)):
+            raise BCMError(
+                f'the map in {folder} belongs to another graph (edges, costs '
+                'or coordinates differ); pass force=True to use it all the '
+                'same, or to train it on with other costs'
+            )
+        with refusing(f'{folder} does not hold a readable map'):
+            state = _read_state(cls, config, files[WEIGHTS])
+            model = _build(cls, config)
+            model.load_state_dict(state)
+    names = ('fingerprint', 'training', 'dtype')
+    model.info = MapInfo(**{name: config[name] for name in names})
+    mean = model.info.training.get('mean_cost')
+    model._mean_cost = mean if isinstance(mean, float) else None
+    return model.to(data.pos.device)
+
+
+def _read_state(
+    cls: type[BCM], config: Mapping[str, Any], file: TensorFile
+) -> dict[str, Tensor]:
+    """The weights of a map, if they are, to the last one, what it needs."""
+    like = _skeleton(cls, config, len(file.specs))
+    wanted, parameters = _state(like), _parameter_names(like)
+    dtype = config['dtype']
+    specs = stored_specs(wanted, parameters, dtype, file.specs)
+    check_tensors(file.specs, specs)
+    state = expand(file.read(), wanted, parameters, dtype)
+    check_finite(state)
+    scale = state['cost_scale']
+    if not (scale > 0 and scale.reciprocal().isfinite()):
+        raise BCMError(f'cost_scale is {float(scale)}')
+    for name, module in like.named_modules():
+        if hasattr(module, 'check_buffers'):
+            prefix = f'{name}.' if name else ''
+            buffers = dict(module.named_buffers(recurse=False))
+            # Those that are not in the state are not kept in files.
+            keys = [key for key in buffers if prefix + key in state]
+            module.check_buffers({key: state[prefix + key] for key in keys})
+    return state
+
+
+def _build(
+    cls: type[Map], config: Mapping[str, Any], device: str = 'cpu'
+) -> Map:
+    """The map that a config describes, with weights of its own."""
     kind = encoder_class(config['encoder']['name'])
-    try:
-        # Fresh parameters are drawn and then replaced; the caller's random
-        # numbers must not notice.
-        with torch.random.fork_rng(devices=[]), torch.device(device):
-            encoder = kind.from_config(config['encoder']['config'])
-            transition = Transition(**config['transition'])
-            return cls(encoder, transition, config['terminal'], 1.0)
-    except BCMError:
-        raise
-    except Exception as error:
-        why = str(error).partition('\n')[0]  # torch may add a C++ stack
-        raise BCMError(f'the encoder cannot be rebuilt: {why}') from error
+    # Fresh parameters are drawn and then replaced; the caller's random numbers
+    # must not notice.
+    with (
+        refusing('it cannot be rebuilt'),
+        torch.random.fork_rng(devices=[]),
+        torch.device(device),
+    ):
+        encoder = kind.from_config(config['encoder']['config'])
+        transition = Transition(**config['transition'])
+        return cls(encoder, transition, config['terminal'], 1.0)
 
 
-def skeleton(config: Mapping[str, Any], num_tensors: int) -> BCM:
+def _skeleton(
+    cls: type[Map], config: Mapping[str, Any], num_tensors: int
+) -> Map:
     """The same without memory for its weights, to compare shapes with.
 
     So a config that asks for terabytes is found out, and one that asks for
     millions of small tensors, too. Encoders of users are trusted to be quick,
     and those that must see numbers while they are built are given them.
-
-    Args:
-        config (Mapping[str, Any]): What to build.
-        num_tensors (int): How many tensors there are for it.
     """
     most_calls = SPARE_CALLS + TENSOR_CALLS * num_tensors
     is_ours = all(
@@ -70,11 +203,11 @@ def skeleton(config: Mapping[str, Any], num_tensors: int) -> BCM:
     )
     try:
         with _AtMost(most_calls) if is_ours else nullcontext():
-            return build(config, BCM, 'meta')
+            return _build(cls, config, 'meta')
     except BCMError as error:
         if is_ours or not isinstance(error.__cause__, RuntimeError):
             raise
-    return build(config, BCM)
+    return _build(cls, config)
 
 
 def _encoder_names(part: Any) -> Iterator[str]:
@@ -108,66 +241,18 @@ class _AtMost(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def parameter_names(model: BCM) -> set[str]:
+def _parameter_names(model: BCM) -> set[str]:
     """Names of all parameters, those that share memory too."""
     return {name for name, _ in model.named_parameters(remove_duplicate=False)}
 
 
-def plain_state(model: BCM) -> dict[str, Tensor]:
-    """Copies of all weights, in main memory."""
-    state = wanted_state(model)
-    # Clones, since tied parameters must not share memory in a file.
-    return {
-        key: value.detach().cpu().contiguous().clone()
-        for key, value in state.items()
-    }
-
-
-def wanted_state(model: BCM) -> dict[str, Tensor]:
-    """Tensors of the names, dtypes and shapes that a skeleton asks for."""
+def _state(model: BCM) -> dict[str, Tensor]:
+    """All weights, if they have shapes already."""
     state = model.state_dict()
-    _refuse_lazy(state)
-    return state
-
-
-def check_state(model: BCM, state: Mapping[str, Tensor]) -> None:
-    """Refuses weights that are not, to the last one, those of the model."""
-    wanted = wanted_state(model)
-    for key, like in wanted.items():
-        value = state.get(key)
-        if value is None:
-            raise BCMError(f'there is no tensor {key}')
-        if value.shape != like.shape or value.dtype != like.dtype:
-            raise BCMError(
-                f'{key} is {value.dtype} of shape {tuple(value.shape)}, not '
-                f'{like.dtype} of shape {tuple(like.shape)}'
-            )
-        if value.is_floating_point() and not bool(torch.isfinite(value).all()):
-            raise BCMError(f'{key} has values that are not finite')
-    for key in state:
-        if key not in wanted:
-            raise BCMError(f'there is an unknown tensor {key!r:.80}')
-    scale = state['cost_scale']
-    if not (scale > 0 and scale.reciprocal().isfinite()):
-        raise BCMError(f'cost_scale is {float(scale)}')
-    for name, module in model.named_modules():
-        check = getattr(module, 'check_buffers', None)
-        if check is not None:
-            buffers = dict(module.named_buffers(recurse=False))
-            prefix = f'{name}.' if name else ''
-            check(
-                {
-                    key: state[prefix + key]
-                    for key in buffers
-                    if prefix + key in state  # others are not kept in files
-                }
-            )
-
-
-def _refuse_lazy(state: Mapping[str, Tensor]) -> None:
     for key, value in state.items():
         if is_lazy(value):
             raise BCMError(
                 f'{key} has no shape until it is used: give its module the '
                 'number of channels'
             )
+    return state

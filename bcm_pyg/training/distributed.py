@@ -44,7 +44,7 @@ def begin_together(processes: Processes, model: BCM, config: FitConfig) -> None:
     state = model.state_dict()
     shapes = {k: [*v.shape, str(v.dtype)] for k, v in state.items()}
     parts = {
-        'graph': model.graph,
+        'graph': model.info.fingerprint,
         'config': asdict(config),
         'map': [shapes, model.terminal],
     }

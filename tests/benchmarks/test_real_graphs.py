@@ -98,7 +98,7 @@ def test_distances_of_a_row_are_those_of_its_map(results: Results) -> None:
     estimate = planner.distance(queries.starts[far], queries.goals[far])
     error = (estimate / queries.cost[far] - 1).abs().mean()
     assert row['mre'] == pytest.approx(100 * float(error), rel=1e-5)
-    assert row['sweeps'] == model.record['config']['sweeps']
+    assert row['sweeps'] == model.info.training['config']['sweeps']
 
 
 def test_a_row_from_before_a_readout_has_a_dash() -> None:

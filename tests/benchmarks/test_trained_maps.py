@@ -124,7 +124,7 @@ def test_same_steps_needs_a_timed_row(places):
     assert map_job(grid, 'sweeps', busy).run() is None
     results.add(timed_row())
     model = load_or_train(grid, 'paper', busy)
-    assert model.record['steps'] == 3 and model.terminal == 'paper'
+    assert model.info.training['steps'] == 3 and model.terminal == 'paper'
     row = map_job(grid, 'paper', arguments()).run()
     assert row['ended_by'] == 'steps' and row['sweeps'] == 1
 

@@ -131,10 +131,10 @@ def test_another_run_is_refused(tmp_path):
     with pytest.raises(BCMError, match='another config'):
         fit(model, data, FitConfig(steps=25), resume=path)
     other = weighted_grid('ushape', side=10, seed=4)
-    graph = model.graph
+    graph = model.info.fingerprint
     with pytest.raises(BCMError, match='another graph'):
         fit(model, other, CONFIG, resume=path)
-    assert model.graph == graph
+    assert model.info.fingerprint == graph
 
 
 def test_another_map_is_refused_and_left_alone(tmp_path):
