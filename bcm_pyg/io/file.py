@@ -36,21 +36,28 @@ def write_file(
         digest = _data_digest(content)
         text = config_text(kind, {**config, 'data_sha256': digest})
         content = pack(tensors, {'config': text})
-        read_file(content, kind)
+        read_file(content, kind, 'it')
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, content)
         remove_leftovers(path.parent, re.escape(path.name), [path.name])
 
 
 def read_file(
-    content: bytes, kind: Format
+    content: bytes, kind: Format, name: object
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The config and the tensors that the content of a file holds."""
-    file = TensorFile(BytesIO(content), len(content), 'its content')
-    config = parse_config(kind, str(file.metadata['config']).encode())
-    if config.pop('data_sha256', None) != _data_digest(content):
-        raise BCMError('it was changed or damaged')
-    return config, file.read()
+    """The config and the tensors that the content of a file holds.
+
+    Args:
+        content (bytes): The content.
+        kind (Format): What it should be.
+        name (object): What to call it in errors.
+    """
+    with refusing(f'{name} is not a readable {kind.name}'):
+        file = TensorFile(BytesIO(content), len(content), 'its content')
+        config = parse_config(kind, str(file.metadata['config']).encode())
+        if config.pop('data_sha256', None) != _data_digest(content):
+            raise BCMError('it was changed or damaged')
+        return config, file.read()
 
 
 def _data_digest(content: bytes) -> str:

@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from bcm_pyg.utils import replace_file
 from .file import open_file, remove_leftovers
 from .format import (
     MAX_CONFIG_BYTES,
+    Fields,
     Format,
     check_fields,
     config_text,
@@ -72,7 +73,7 @@ def write_folder(
     names += '|' + re.escape(CONFIG)
     with refusing(f'cannot write a {kind.name} to {folder}'):
         folder.mkdir(parents=True, exist_ok=True)
-        with _writing(folder) as is_locked:
+        with _locked(folder) as is_locked:
             for name, content in files.items():
                 replace_file(folder / name, content)
             replace_file(folder / CONFIG, text.encode())
@@ -87,19 +88,15 @@ def _file_name(name: str, digest: str) -> str:
 
 @contextmanager
 def open_folder(
-    folder: Path,
-    kind: Format,
-    fields: Mapping[str, Callable[[Any], bool]],
-    names: Collection[str],
+    folder: Path, kind: Format, fields: Fields, names: Iterable[str]
 ) -> Iterator[tuple[dict[str, Any], dict[str, TensorFile]]]:
     """Opens what :func:`write_folder` wrote; yields the config and the files.
 
     Args:
         folder (pathlib.Path): The folder.
         kind (Format): What it should hold.
-        fields (Mapping[str, Callable]): What the config must have: for each
-            name, what tells whether a value is of the right type.
-        names (Collection[str]): The files that there must be.
+        fields (Dict[str, type]): What the config must have, and of which types.
+        names (Iterable[str]): The files that there must be.
     """
     with ExitStack() as stack:
         with refusing(f'{folder} does not hold a readable {kind.name}'):
@@ -118,10 +115,7 @@ def open_folder(
 
 
 def _read_config(
-    folder: Path,
-    kind: Format,
-    fields: Mapping[str, Callable[[Any], bool]],
-    names: Collection[str],
+    folder: Path, kind: Format, fields: Fields, names: Iterable[str]
 ) -> dict[str, Any]:
     file, size = open_file(folder / CONFIG, links=False)
     with file, refusing(CONFIG):
@@ -131,24 +125,14 @@ def _read_config(
                 'there can be'
             )
         config = parse_config(kind, file.read(size))
-        files = {'files': lambda value: _are_files(value, names)}
-        check_fields(config, {**fields, **files})
+        check_fields(config, {**fields, 'files': dict})
+        check_fields(config['files'], dict.fromkeys(names, dict))
+        for entry in config['files'].values():
+            check_fields(entry, {'sha256': str, 'bytes': int})
+            # Files are opened by their digests.
+            if not re.fullmatch('[0-9a-f]{64}', entry['sha256']):
+                raise BCMError("it has no valid 'sha256'")
     return config
-
-
-def _are_files(value: Any, names: Collection[str]) -> bool:
-    """Digests must be digests: files are opened by them."""
-    return (
-        isinstance(value, dict)
-        and value.keys() == set(names)
-        and all(
-            isinstance(entry, dict)
-            and entry.keys() == {'sha256', 'bytes'}
-            and re.fullmatch('[0-9a-f]{64}', str(entry['sha256'])) is not None
-            and type(entry['bytes']) is int
-            for entry in value.values()
-        )
-    )
 
 
 def _open(
@@ -165,7 +149,7 @@ def _open(
 
 
 @contextmanager
-def _writing(folder: Path) -> Iterator[bool]:
+def _locked(folder: Path) -> Iterator[bool]:
     """Keeps other processes and threads from writing into a folder.
 
     The lock is on the folder itself and ends with the process that holds it.
@@ -174,36 +158,39 @@ def _writing(folder: Path) -> Iterator[bool]:
     if fcntl is None:
         yield False
         return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        yield _lock(handle)
-    finally:
-        os.close(handle)
-
-
-def _lock(handle: int) -> bool:
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except OSError as error:
-            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-                return False
-        if time.monotonic() > until:
-            raise BCMError('another process has been saving there')
-        time.sleep(0.01)
+    with _handle(folder) as handle:
+        until = time.monotonic() + PATIENCE
+        is_locked = None
+        while is_locked is None:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                is_locked = True
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise BCMError(
+                        'another process has been saving there'
+                    ) from None
+                time.sleep(0.01)
+            except OSError:
+                is_locked = False
+        yield is_locked
 
 
 def _sync(folder: Path) -> None:
     """Makes the names in a folder outlive a loss of power, if it can."""
-    if fcntl is None:
-        return
+    if fcntl is not None:
+        with _handle(folder) as handle:
+            try:
+                os.fsync(handle)
+            except OSError as error:
+                if error.errno not in CANNOT_SYNC:
+                    raise
+
+
+@contextmanager
+def _handle(folder: Path) -> Iterator[int]:
     handle = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in CANNOT_SYNC:
-            raise
+        yield handle
     finally:
         os.close(handle)

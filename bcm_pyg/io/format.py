@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import UnionType
 from typing import Any, NamedTuple
 
 from bcm_pyg.errors import BCMError
@@ -14,13 +16,12 @@ from bcm_pyg.errors import BCMError
 MAX_CONFIG_BYTES = 2**20
 
 
-class Format(NamedTuple):
-    """A kind of folder or file.
+#: Names of entries, and their types.
+Fields = Mapping[str, type | UnionType]
 
-    Attributes:
-        name: What it is, in one or two words for error messages.
-        version: Changes with the format; others are not read.
-    """
+
+class Format(NamedTuple):
+    """A kind of folder or file, and the only version of it that is read."""
 
     name: str
     version: int
@@ -88,12 +89,10 @@ def parse_config(kind: Format, text: bytes) -> dict[str, Any]:
     return config
 
 
-def check_fields(
-    config: Mapping[str, Any], fields: Mapping[str, Callable[[Any], bool]]
-) -> None:
+def check_fields(config: Mapping[str, Any], fields: Fields) -> None:
     """Refuses a config that has other entries, or values of other types."""
-    for key, is_valid in fields.items():
-        if key not in config or not is_valid(config[key]):
+    for key, kind in fields.items():
+        if key not in config or not isinstance(config[key], kind):
             raise BCMError(f'it has no valid {key!r}')
     for key in config:
         if key not in fields:
@@ -115,7 +114,8 @@ def strict_json(text: bytes) -> Any:
         return json.loads(
             text.decode(),
             object_pairs_hook=_object,
-            parse_constant=_refuse_constant,
+            parse_float=_number,
+            parse_constant=_number,
         )
     except (ValueError, RecursionError) as error:
         raise BCMError(f'it is no JSON: {error!s:.200}') from None
@@ -130,5 +130,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return out
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f'{name} is not a number of JSON')
+def _number(text: str) -> float:
+    if not math.isfinite(float(text)):  # 1e400 is not, either
+        raise ValueError(f'{text:.80} is not a number of JSON')
+    return float(text)

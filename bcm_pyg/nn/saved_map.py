@@ -73,17 +73,13 @@ class MapInfo:
     dtype: str = 'float32'
 
 
-_FIELDS: dict[str, Callable[[Any], bool]] = {
-    'encoder': lambda value: (
-        isinstance(value, dict)
-        and value.keys() == {'name', 'config'}
-        and isinstance(value['config'], dict)
-    ),
-    'transition': lambda value: isinstance(value, dict),
-    'terminal': lambda value: isinstance(value, str),
-    'fingerprint': lambda value: value is None or isinstance(value, str),
-    'training': lambda value: isinstance(value, dict),
-    'dtype': lambda value: isinstance(value, str) and value in DTYPES,
+_FIELDS = {
+    'encoder': dict,
+    'transition': dict,
+    'terminal': str,
+    'fingerprint': str | None,
+    'training': dict,
+    'dtype': str,
 }
 
 
@@ -150,9 +146,11 @@ def _read_state(
     cls: type[BCM], config: Mapping[str, Any], file: TensorFile
 ) -> dict[str, Tensor]:
     """The weights of a map, if they are, to the last one, what it needs."""
+    dtype = config['dtype']
+    check_choice('dtype', dtype, DTYPES)
+    check_fields(config['encoder'], {'name': str, 'config': dict})
     like = _skeleton(cls, config, len(file.specs))
     wanted, parameters = _state(like), _parameter_names(like)
-    dtype = config['dtype']
     specs = stored_specs(wanted, parameters, dtype, file.specs)
     check_tensors(file.specs, specs)
     state = expand(file.read(), wanted, parameters, dtype)

@@ -2,7 +2,7 @@
 
 from ._adjacency import Adjacency
 from ._checks import check_choice, check_float, check_int
-from ._files import as_path, read_file, remove_parts, replace_file
+from ._files import as_path, read_file, replace_file
 from ._ids import as_ids, as_queries
 from ._processes import Processes
 from ._reachability import Reachability
@@ -19,7 +19,6 @@ __all__ = [
     'check_float',
     'check_int',
     'read_file',
-    'remove_parts',
     'replace_file',
     'scatter_amin',
     'scatter_min',

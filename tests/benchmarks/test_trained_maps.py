@@ -11,8 +11,9 @@ from map_jobs import load_or_train, map_job, steps_in_time
 
 from bcm_pyg import FitConfig, fit
 from bcm_pyg.datasets import weighted_grid
+from bcm_pyg.io import read_file, write_file
 from bcm_pyg.training import graph_defaults, trainer
-from bcm_pyg.training.checkpoint import read_checkpoint, write_checkpoint
+from bcm_pyg.training.checkpoint import FORMAT
 
 
 def test_map_names_are_those_of_the_training_table():
@@ -71,9 +72,11 @@ def test_a_stopped_training_is_not_cached_and_goes_on(places, monkeypatch):
     assert checkpoint.exists() and not common.is_cached('cut')
 
     monkeypatch.setattr(common, 'fit', fit)
-    tensors, facts = read_checkpoint(checkpoint)
-    assert 0 < facts['history']['steps'] < 12
-    write_checkpoint(checkpoint, tensors, {**facts, 'seconds': 1000.0})
+    identity, tensors = read_file(checkpoint.read_bytes(), FORMAT, checkpoint)
+    counts = tensors['run.counts']
+    assert 0 < counts[0] < 12
+    counts[-1] = 1000.0  # seconds
+    write_file(checkpoint, FORMAT, identity, tensors)
     model, record = trained_map('cut', data, config, 1)
     assert common.is_cached('cut') and not checkpoint.exists()
     assert record['steps'] == 12

@@ -199,10 +199,10 @@ def test_weights_elsewhere(diamond: Data, saved: Path, name: str) -> None:
     config = read_config(saved)
     config['files'] = {name: config['files']['map']}
     write_config(saved, config)
-    refuse(saved, diamond, "no valid 'files'")
+    refuse(saved, diamond, "no valid 'map'")
     config['files'] = {'map': {'sha256': name, 'bytes': 9}}
     write_config(saved, config)
-    refuse(saved, diamond, "no valid 'files'")
+    refuse(saved, diamond, "no valid 'sha256'")
 
 
 def test_links(diamond: Data, saved: Path) -> None:
