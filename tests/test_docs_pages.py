@@ -37,6 +37,7 @@ MODULES = [
     'metrics',
     'training',
     'plotting',
+    'io',
     'utils',
 ]
 

@@ -73,11 +73,11 @@ def write_folder(
     names += '|' + re.escape(CONFIG)
     with refusing(f'cannot write a {kind.name} to {folder}'):
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder) as is_locked:
+        with _locked(folder) as (is_locked, handle):
             for name, content in files.items():
                 replace_file(folder / name, content)
             replace_file(folder / CONFIG, text.encode())
-            _sync(folder)
+            _sync(handle)
             if is_locked:  # else it may be new, of another process
                 remove_leftovers(folder, names, [CONFIG, *files])
 
@@ -149,48 +149,43 @@ def _open(
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[bool]:
+def _locked(folder: Path) -> Iterator[tuple[bool, int | None]]:
     """Keeps other processes and threads from writing into a folder.
 
     The lock is on the folder itself and ends with the process that holds it.
-    Yields whether there is one: some file systems have no locks.
+    Yields whether there is one, since some file systems have no locks, and a
+    handle of the folder, if the system has such.
     """
     if fcntl is None:
-        yield False
+        yield False, None
         return
-    with _handle(folder) as handle:
-        until = time.monotonic() + PATIENCE
-        is_locked = None
-        while is_locked is None:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                is_locked = True
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise BCMError(
-                        'another process has been saving there'
-                    ) from None
-                time.sleep(0.01)
-            except OSError:
-                is_locked = False
-        yield is_locked
-
-
-def _sync(folder: Path) -> None:
-    """Makes the names in a folder outlive a loss of power, if it can."""
-    if fcntl is not None:
-        with _handle(folder) as handle:
-            try:
-                os.fsync(handle)
-            except OSError as error:
-                if error.errno not in CANNOT_SYNC:
-                    raise
-
-
-@contextmanager
-def _handle(folder: Path) -> Iterator[int]:
     handle = os.open(folder, os.O_RDONLY)
     try:
-        yield handle
+        yield _lock(handle), handle
     finally:
         os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > until:
+                why = 'another process has been saving there'
+                raise BCMError(why) from None
+            time.sleep(0.01)
+        except OSError:
+            return False
+
+
+def _sync(handle: int | None) -> None:
+    """Makes the names in a folder outlive a loss of power, if it can."""
+    try:
+        if handle is not None:
+            os.fsync(handle)
+    except OSError as error:
+        if error.errno not in CANNOT_SYNC:
+            raise

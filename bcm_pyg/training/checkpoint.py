@@ -245,15 +245,15 @@ def _load_optimizer(
     twin: torch.optim.Optimizer,
 ) -> None:
     """Numbers come back as what they are in the twin."""
-    state: dict[int, dict[str, Any]] = {}
     kinds = twin.state_dict()['state']
+    state: dict[int, dict[str, Any]] = {}
     for key, value in tensors.items():
         index, name = key.split('.', 1)
-        kind = type(kinds[int(index)][name])
-        is_tensor = issubclass(kind, Tensor)
-        if not is_tensor and float(value) < 0:
-            raise BCMError('the optimiser has counted below 0')
-        entry = value if is_tensor else kind(value.item())
+        like, entry = kinds[int(index)][name], value
+        if not torch.is_tensor(like):
+            entry = type(like)(value.item())
+            if entry < 0:
+                raise BCMError('the optimiser has counted below 0')
         state.setdefault(int(index), {})[name] = entry
     groups = optimizer.state_dict()['param_groups']
     optimizer.load_state_dict({'state': state, 'param_groups': groups})

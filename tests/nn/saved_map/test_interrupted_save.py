@@ -115,7 +115,7 @@ def test_savers_wait_for_each_other(
 ) -> None:
     model = tiny_map(diamond)
     thread = threading.Thread(target=model.save, args=[saved])
-    with folder_module._locked(saved) as is_locked:
+    with folder_module._locked(saved) as (is_locked, _):
         assert is_locked
         thread.start()
         thread.join(0.2)
