@@ -6,11 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+#: Queries that a thread works on side by side (see ``_compiled/products.py``).
+LANES = 2
+#: Outputs of a layer that are summed up at a time.
+TILE = 32
+
 
 class Graph(NamedTuple):
     """The out-edges of every node, in arrays."""
 
     rowptr: Any  # [N + 1] int64
+    tail: Any  # [E] int64
     head: Any  # [E] int64
     cost: Any  # [E] float32
     max_degree: int
@@ -30,15 +36,19 @@ class Map(NamedTuple):
     with :math:`G = W_3^\top W_3`. The first term is the same for all
     neighbours, so that their order needs two layers for the pair and a dot
     product for each edge. Without slopes all passes are made anew.
+
+    The widths :math:`H` and :math:`Z` are padded with zeros to multiples of 32,
+    and matrices are cut into tiles of 32 outputs. Of :math:`G` a tile has the
+    inputs up to its own last one; those before its first count twice.
     """
 
     hidden: Any  # [N, H] float32, the first layer of each node
     bias1: Any  # [H]
-    weight2: Any  # [H, H], a row for each input
+    weight2: Any  # [H / 32, H * 32]
     bias2: Any  # [H]
-    weight3: Any  # [H, Z], a row for each input
+    weight3: Any  # [Z / 32, H * 32]
     zeros: Any  # [Z], where a bias would be: that of the last layer cancels
-    gram: Any  # [H, H], upper triangle; off-diagonal blocks of 8 doubled
+    gram: Any  # tiles [32 t, 32] for t = 1, 2, ..., one after the other
     slope: Any  # [E, H], or [0, H]
     offset: Any  # [E], or [0]
     scale: float  # the cost of a score of 1
@@ -53,25 +63,37 @@ class Bounds(NamedTuple):
     margin: float
 
 
-class Scratch(NamedTuple):
-    """What a thread needs per node, 41 bytes; entries count by their stamp."""
+#: What a lane notes of a node, 48 bytes; a note counts by its stamp.
+NOTE = np.dtype(
+    [
+        ('stamp', np.int32),  # of the search that found the node
+        ('member', np.int32),  # of the set that it is in
+        ('seen', np.int32),  # of the walk that has seen it
+        ('order', np.int32),  # when it was found, or where it is on the route
+        ('slot', np.int32),  # where it is in the heap, -1 if not
+        ('closed', np.bool_),
+        ('edge', np.int64),  # by which it was found
+        ('cost', np.float64),  # of the way to it
+        ('value', np.float64),  # by which it waits for its turn
+    ],
+    align=True,
+)
 
-    clock: Any  # [1] int32, the latest stamp
-    stamp: Any  # [N] int32, of the search that found the node
-    member: Any  # [N] int32, of the set that it is in
-    seen: Any  # [N] int32, of the walk that has seen it
-    place: Any  # [N] int32, when it was found, or where it is on the route
-    closed: Any  # [N] bool
-    edge: Any  # [N] int64, by which it was found
-    cost: Any  # [N] float64, of the way to it
-    value: Any  # [N] float64, by which it waits for its turn
+
+class Scratch(NamedTuple):
+    """The working memory of one thread, 112 bytes a node."""
+
+    count: Any  # [LANES, 8] int64, of the search under way, and a clock
+    note: Any  # [LANES, N] NOTE
+    heap: Any  # [LANES, N] int32, open nodes
+    nodes: Any  # [LANES, N + 1] int32, of the route, or those expanded
 
 
 class Found(NamedTuple):
-    """Routes of queries, one after the other."""
+    """Routes of queries."""
 
-    nodes: Any  # [R] int64
-    ptr: Any  # [B + 1] int64, where the route of each query begins
+    nodes: Any  # [R] int64, of all routes
+    span: Any  # [B, 2] int64, where the route of a query begins and ends
     cost: Any  # [B] float64, infinite if there is none
     expansions: Any  # [B] int64
     walked: Any  # [B] float64, what was walked to find it
@@ -79,10 +101,10 @@ class Found(NamedTuple):
 
 
 class Expanded(NamedTuple):
-    """What the searches of queries have expanded, one after the other."""
+    """What the searches of queries have expanded."""
 
     nodes: Any  # [M] int64, each node of a query once
-    ptr: Any  # [B + 1] int64
+    span: Any  # [B, 2] int64, where those of a query begin and end
     bound: Any  # [B] float64, the lowest value of an open node in the end
     reached: Any  # [B] bool, whether that node was the goal
 
@@ -91,18 +113,18 @@ class Expanded(NamedTuple):
 NO_BOUNDS = Bounds(np.empty((0, 0), np.float32), 1.0, 0.0)
 
 
-def blank_map(width: int = 0) -> Map:
+def blank_map() -> Map:
     """Stands for a map where none is asked."""
-    row, matrix = np.zeros(width, np.float32), np.zeros((width, width), 'f4')
+    row, tile = np.zeros(TILE, 'f4'), np.zeros((1, TILE * TILE), 'f4')
     return Map(
-        hidden=matrix,
+        hidden=tile,
         bias1=row,
-        weight2=matrix,
+        weight2=tile,
         bias2=row,
-        weight3=matrix,
+        weight3=tile,
         zeros=row,
-        gram=matrix,
-        slope=matrix,
+        gram=tile.ravel(),
+        slope=tile,
         offset=row,
         scale=1.0,
         calibrated=False,
@@ -112,13 +134,8 @@ def blank_map(width: int = 0) -> Map:
 def scratch_for(num_nodes: int) -> Scratch:
     """Scratch memory of one thread; pages are taken as they are used."""
     return Scratch(
-        clock=np.zeros(1, np.int32),
-        stamp=np.zeros(num_nodes, np.int32),
-        member=np.zeros(num_nodes, np.int32),
-        seen=np.zeros(num_nodes, np.int32),
-        place=np.zeros(num_nodes, np.int32),
-        closed=np.zeros(num_nodes, np.bool_),
-        edge=np.zeros(num_nodes, np.int64),
-        cost=np.zeros(num_nodes),
-        value=np.zeros(num_nodes),
+        np.zeros((LANES, 8), np.int64),
+        np.zeros((LANES, num_nodes), NOTE),
+        np.zeros((LANES, num_nodes), np.int32),
+        np.zeros((LANES, num_nodes + 1), np.int32),
     )

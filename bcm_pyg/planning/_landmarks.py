@@ -161,7 +161,9 @@ def _prove(
     ceiling: np.ndarray,
 ) -> Found:
     searched = engine.expand(start, goal, ceiling=ceiling, reopen=True)
-    found = engine.inside(start, goal, searched.nodes, searched.ptr)
+    found = engine.inside(
+        start, goal, searched.nodes, searched.span[:, None], 0
+    )
     cost = np.minimum(found.cost, known)
     # Every route that was not found passes an open node.
     bound = np.where(searched.reached, cost, np.minimum(searched.bound, cost))

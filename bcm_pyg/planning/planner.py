@@ -44,7 +44,7 @@ class Planner(BasePlanner):
 
     The planner copies what it needs of the map when it is built: build a new
     one after further training. Maps are read by compiled code on as many
-    threads as torch uses, one query after the other on each, with 41 bytes a
+    threads as torch uses, two queries side by side on each, with 112 bytes a
     node and thread; on another device than the CPU, greedy walks are made
     there, all queries in lock step, and all else by a copy of the map on the
     CPU. Routes

@@ -1,4 +1,4 @@
-"""Readouts of a map as compiled code, one query after the other.
+"""Readouts of a map as compiled code.
 
 Every kernel releases the interpreter lock, works on plain arrays and takes the
 scratch memory of its thread from the caller (see
@@ -21,17 +21,25 @@ __all__ = ['backtrack', 'compile_all', 'expand', 'inside', 'lookahead', 'walk']
 
 def compile_all() -> None:
     """Compiles every kernel, by two nodes that are each other's neighbour."""
-    graph = Graph(
-        np.array([0, 1, 2]), np.array([1, 0]), np.ones(2, np.float32), 1
-    )
-    net, scratch = blank_map(2), scratch_for(2)
+    nodes, cost = np.array([0, 1]), np.ones(2, np.float32)
+    graph = Graph(np.array([0, 1, 2]), nodes, nodes[::-1].copy(), cost, 1)
+    net, scratch = blank_map(), scratch_for(2)
     start, goal = np.array([0]), np.array([1])
     walk(graph, net, scratch, start, goal, True)
     backtrack(graph, net, scratch, start, goal)
     lookahead(graph, net, scratch, start, goal, 1)
     limit, ceiling = np.array([2]), np.array([np.inf])
     found = expand(
-        graph, net, NO_BOUNDS, scratch, start, goal, 1.0, 0, limit, ceiling,
+        graph,
+        net,
+        NO_BOUNDS,
+        scratch,
+        start,
+        goal,
+        1.0,
+        0,
+        limit,
+        ceiling,
         False,
-    )  # fmt: skip
-    inside(graph, start, scratch, start, goal, found.nodes, found.ptr, 1)
+    )
+    inside(graph, scratch, start, goal, found.nodes, found.span[:, None], 1)

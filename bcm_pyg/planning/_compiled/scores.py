@@ -9,8 +9,9 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from .._arrays import Found
+from .._arrays import LANES, TILE, Found
 from .._engine import CACHES
+from .products import add_product, add_products
 
 INF = np.inf
 #: What stands for a score that is no number, or infinite: last, but not lost.
@@ -76,62 +77,6 @@ def _dot(x: Any, y: Any) -> Any:
     return out
 
 
-@fused
-def _affine(weight: Any, bias: Any, x: Any, out: Any) -> None:
-    """Sets out to x @ weight + bias, eight inputs at a time."""
-    for j in range(out.size):
-        out[j] = bias[j]
-    whole = x.size - x.size % 8
-    for k in range(0, whole, 8):
-        x0, x1, x2, x3 = x[k], x[k + 1], x[k + 2], x[k + 3]
-        x4, x5, x6, x7 = x[k + 4], x[k + 5], x[k + 6], x[k + 7]
-        for j in range(out.size):
-            out[j] = (
-                out[j]
-                + x0 * weight[k, j]
-                + x1 * weight[k + 1, j]
-                + x2 * weight[k + 2, j]
-                + x3 * weight[k + 3, j]
-                + x4 * weight[k + 4, j]
-                + x5 * weight[k + 5, j]
-                + x6 * weight[k + 6, j]
-                + x7 * weight[k + 7, j]
-            )
-    for k in range(whole, x.size):
-        for j in range(out.size):
-            out[j] = out[j] + x[k] * weight[k, j]
-
-
-@summed
-def _quadratic(gram: Any, x: Any) -> Any:
-    """The form x @ gram @ x, with a matrix as :class:`Map` has it.
-
-    Rows are cut to views that begin at the diagonal: an index that might be
-    negative for all the compiler knows keeps a loop from being vectorised.
-    """
-    out = ZERO
-    whole = x.size - x.size % 8
-    for k in range(0, whole, 8):
-        y, g0, g1, g2 = x[k:], gram[k][k:], gram[k + 1][k:], gram[k + 2][k:]
-        g3, g4, g5 = gram[k + 3][k:], gram[k + 4][k:], gram[k + 5][k:]
-        g6, g7 = gram[k + 6][k:], gram[k + 7][k:]
-        for j in range(y.size):
-            out += y[j] * (
-                y[0] * g0[j]
-                + y[1] * g1[j]
-                + y[2] * g2[j]
-                + y[3] * g3[j]
-                + y[4] * g4[j]
-                + y[5] * g5[j]
-                + y[6] * g6[j]
-                + y[7] * g7[j]
-            )
-    for k in range(whole, x.size):
-        for j in range(whole, x.size):
-            out += x[k] * x[j] * gram[k, j]
-    return out
-
-
 @summed
 def _squared_distance(x: Any, y: Any) -> Any:
     out = ZERO
@@ -140,56 +85,127 @@ def _squared_distance(x: Any, y: Any) -> Any:
     return out
 
 
-@fused
-def _feature(net: Any, source: int, target: int, room: Any) -> None:
-    """What the last layer sees of a pair of nodes, into room.feature."""
-    here, there = net.hidden[source], net.hidden[target]
-    x = room.first
-    for k in range(x.size):
-        x[k] = there[k] - here[k] + net.bias1[k]
-    _silu(x)
-    _affine(net.weight2, net.bias2, x, room.feature)
-    _silu(room.feature)
-
-
-@fused
-def ranks(graph: Any, net: Any, node: int, goal: int, room: Any) -> None:
-    """Scores of the edges of a node, up to a constant that they share."""
-    has_slopes = net.slope.shape[0] > 0
-    _feature(net, node, goal, room)
-    if not has_slopes:
-        _affine(net.weight3, net.zeros, room.feature, room.to_goal)
-    first = graph.rowptr[node]
-    for edge in range(first, graph.rowptr[node + 1]):
-        if has_slopes:
-            score = net.offset[edge] + _dot(net.slope[edge], room.feature)
+@compiled
+def _layer(weight: Any, bias: Any, x: Any, out: Any, lane: int) -> None:
+    """Sets out to x @ weight + bias in one lane, or in both if it is -1."""
+    for each in range(LANES):
+        out[each] = bias
+    for tile in range(weight.shape[0]):
+        at = slice(TILE * tile, TILE * tile + TILE)
+        if lane < 0:
+            add_products(weight[tile], x[0], x[1], out[0, at], out[1, at])
         else:
-            _feature(net, node, graph.head[edge], room)
-            _affine(net.weight3, net.zeros, room.feature, room.to_head)
-            score = _squared_distance(room.to_head, room.to_goal)
-        if net.calibrated and graph.head[edge] == goal:
-            # Without the terminal convention this score is 0.
-            score += np.float32(graph.cost[edge] / net.scale)
-        room.score[edge - first] = score
+            add_product(weight[tile], x[lane], out[lane, at])
+
+
+@compiled
+def _gram_layer(gram: Any, x: Any, out: Any, lane: int) -> None:
+    """Sets out to x @ gram, as :class:`Map` has it: the product of that with x
+    is the squared norm of the output of the last layer.
+    """
+    for each in range(LANES):
+        out[each] = ZERO
+    begin = 0
+    for first in range(0, x.shape[1], TILE):
+        end = first + TILE
+        block = gram[begin : begin + TILE * end]
+        at = slice(first, end)
+        if lane < 0:
+            add_products(block, x[0, :end], x[1, :end], out[0, at], out[1, at])
+        else:
+            add_product(block, x[lane, :end], out[lane, at])
+        begin += TILE * end
+
+
+class _Room(NamedTuple):
+    """Buffers for the scores of a node in each lane."""
+
+    first: Any  # [LANES, H]
+    feature: Any  # [LANES, H]
+    product: Any  # [LANES, H]
+    to_goal: Any  # [LANES, Z]
+    to_head: Any  # [LANES, Z]
+    score: Any  # [LANES, max_degree], the result
+
+
+@compiled
+def make_room(graph: Any, net: Any) -> Any:
+    hidden, out = (LANES, net.bias1.size), (LANES, net.zeros.size)
+    return _Room(
+        np.empty(hidden, np.float32),
+        np.empty(hidden, np.float32),
+        np.empty(hidden, np.float32),
+        np.empty(out, np.float32),
+        np.empty(out, np.float32),
+        np.empty((LANES, graph.max_degree), np.float32),
+    )
 
 
 @fused
-def scores(graph: Any, net: Any, node: int, goal: int, room: Any) -> None:
-    """Scores of the edges of a node, in units of the map."""
-    ranks(graph, net, node, goal, room)
-    base = ZERO
-    if net.slope.shape[0] > 0:
-        base = _quadratic(net.gram, room.feature)
-    first = graph.rowptr[node]
-    for edge in range(first, graph.rowptr[node + 1]):
-        score = room.score[edge - first] + base
-        if score < ZERO:  # by rounding
-            score = ZERO
-        if graph.head[edge] == goal:
-            score = ZERO
+def _features(net: Any, source: Any, target: Any, room: Any, lane: int) -> None:
+    """What the last layer sees of a pair of nodes in each lane."""
+    for each in range(LANES):
+        if lane < 0 or each == lane:
+            here, there = net.hidden[source[each]], net.hidden[target[each]]
+            x = room.first[each]
+            for k in range(x.size):
+                x[k] = there[k] - here[k] + net.bias1[k]
+            _silu(x)
+    _layer(net.weight2, net.bias2, room.first, room.feature, lane)
+    for each in range(LANES):
+        if lane < 0 or each == lane:
+            _silu(room.feature[each])
+
+
+@fused
+def score_edges(
+    graph: Any, net: Any, node: Any, goal: Any, room: Any, absolute: bool
+) -> None:
+    """Scores of the edges of a node in each lane, in units of the map.
+
+    A node of -1 is none. Unless absolute, scores lack a constant that those of
+    a node share: enough for their order, and cheaper.
+    """
+    lane = -1 if node[0] >= 0 and node[1] >= 0 else 0 if node[0] >= 0 else 1
+    has_slopes = net.slope.shape[0] > 0
+    _features(net, node, goal, room, lane)
+    if not has_slopes:
+        _layer(net.weight3, net.zeros, room.feature, room.to_goal, lane)
+    elif absolute:
+        _gram_layer(net.gram, room.feature, room.product, lane)
+    for each in range(LANES):
+        if lane >= 0 and each != lane:
+            continue
+        base = ZERO
+        if has_slopes and absolute:
+            base = _dot(room.product[each], room.feature[each])
+        first = graph.rowptr[node[each]]
+        for edge in range(first, graph.rowptr[node[each] + 1]):
+            if has_slopes:
+                dot = _dot(net.slope[edge], room.feature[each])
+                score = base + (net.offset[edge] + dot)
+            else:
+                _edge_output(net, node[each], graph.head[edge], room, each)
+                score = _squared_distance(
+                    room.to_head[each], room.to_goal[each]
+                )
+            last = ZERO  # the score of an edge to the goal
             if net.calibrated:
-                score = np.float32(graph.cost[edge] / net.scale)
-        room.score[edge - first] = score
+                last = np.float32(graph.cost[edge] / net.scale)
+            if graph.head[edge] == goal[each]:
+                # Without the terminal convention this score is 0.
+                score = last if absolute else score + last
+            elif absolute and score < ZERO:  # by rounding
+                score = ZERO
+            room.score[each, edge - first] = score
+
+
+@fused
+def _edge_output(net: Any, node: int, head: int, room: Any, lane: int) -> None:
+    """The last layer for an edge, where no slopes are kept."""
+    source, target = np.full(LANES, node), np.full(LANES, head)
+    _features(net, source, target, room, lane)
+    _layer(net.weight3, net.zeros, room.feature, room.to_head, lane)
 
 
 @compiled
@@ -213,58 +229,64 @@ def bound_of(bounds: Any, node: int, goal: int) -> float:
     return (best - bounds.margin) * bounds.unit
 
 
-class _Room(NamedTuple):
-    """Buffers for the scores of one node."""
-
-    first: Any
-    feature: Any
-    to_goal: Any
-    to_head: Any
-    score: Any
+#: Where Scratch.count has the latest stamp.
+CLOCK = 7
 
 
 @compiled
-def make_room(graph: Any, net: Any) -> Any:
-    hidden, out = net.bias1.size, net.zeros.size
-    return _Room(
-        np.empty(hidden, np.float32),
-        np.empty(hidden, np.float32),
-        np.empty(out, np.float32),
-        np.empty(out, np.float32),
-        np.empty(graph.max_degree, np.float32),
+def next_stamp(count: Any, lane: int) -> int:
+    count[lane, CLOCK] += 1
+    return count[lane, CLOCK]
+
+
+@compiled
+def first_stamp(count: Any, note: Any, lane: int) -> int:
+    """The first stamp of a query: none that is in use is given again."""
+    if count[lane, CLOCK] >= 2**30:
+        for node in range(note.shape[1]):
+            note[lane, node].stamp = 0
+            note[lane, node].member = 0
+            note[lane, node].seen = 0
+        count[lane, CLOCK] = 0
+    return next_stamp(count, lane)
+
+
+@compiled
+def append(lists: Any, span: Any, query: int, end: int, nodes: Any) -> Any:
+    """Adds the list of a query after those of others, which end there.
+
+    Returns the lists, which may have moved.
+    """
+    more = end + nodes.size
+    if more > lists.size:
+        larger = np.empty(max(more, 2 * lists.size), np.int64)
+        larger[:end] = lists[:end]
+        lists = larger
+    lists[end:more] = nodes
+    span[query, 0], span[query, 1] = end, more
+    return lists
+
+
+@compiled
+def no_routes(size: int) -> Any:
+    """Results of so many queries, to be filled in."""
+    return Found(
+        np.empty(64 * size, np.int64),
+        np.zeros((size, 2), np.int64),
+        np.full(size, INF),
+        np.zeros(size, np.int64),
+        np.full(size, INF),
+        np.zeros(size),
     )
 
 
 @compiled
-def next_stamp(scratch: Any) -> int:
-    scratch.clock[0] += 1
-    return scratch.clock[0]
-
-
-@compiled
-def first_stamp(scratch: Any) -> int:
-    """The first stamp of a query: none that is in use is given again."""
-    if scratch.clock[0] >= 2**30:
-        scratch.stamp[:] = 0
-        scratch.member[:] = 0
-        scratch.seen[:] = 0
-        scratch.clock[0] = 0
-    return next_stamp(scratch)
-
-
-@compiled
-def with_room(array: Any, size: int) -> Any:
-    """An array with room for so many, with all that was there."""
-    if size <= array.size:
-        return array
-    out = np.empty(max(size, 2 * array.size), array.dtype)
-    out[: array.size] = array
-    return out
-
-
-@compiled
-def found_routes(
-    nodes: Any, ptr: Any, cost: Any, expansions: Any, walked: Any
-) -> Any:
-    bound = np.zeros(cost.size)
-    return Found(nodes[: ptr[-1]].copy(), ptr, cost, expansions, walked, bound)
+def with_lists(found: Any, lists: Any) -> Any:
+    return Found(
+        lists.copy(),
+        found.span,
+        found.cost,
+        found.expansions,
+        found.walked,
+        found.bound,
+    )

@@ -2,89 +2,133 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .._arrays import Expanded
+from .._arrays import LANES, Expanded
 from .scores import (
     HUGE,
     INF,
+    append,
     bound_of,
     compiled,
     first_stamp,
-    found_routes,
     make_room,
     next_stamp,
+    no_routes,
     rest_of,
-    scores,
-    with_room,
+    score_edges,
+    with_lists,
 )
 
-
-class _Heap(NamedTuple):
-    """Open nodes: the lowest value first, of equal ones the last found."""
-
-    value: Any
-    place: Any
-    node: Any
+# Entries of Scratch.count: the stamp of the search, how many nodes are open,
+# found, expanded and listed, and how far the turn has come, of how many nodes.
+_STAMP, _OPEN, _FOUND, _EXPANDED, _LISTED, _DONE, _TURN = 0, 1, 2, 3, 4, 5, 6
 
 
-@compiled
-def _make_heap() -> Any:
-    return _Heap(
-        np.empty(64, np.float64), np.empty(64, np.int32), np.empty(64, np.int64)
-    )
+# --- open nodes: a binary heap, each node in it once --------------------------
 
 
 @compiled
-def _before(heap: Any, one: int, two: int) -> bool:
-    if heap.value[one] != heap.value[two]:
-        return heap.value[one] < heap.value[two]
-    return heap.place[one] > heap.place[two]
+def _before(note: Any, lane: int, one: int, two: int) -> bool:
+    """The lowest value first, of equal ones the node that was found last."""
+    first, second = note[lane, one].value, note[lane, two].value
+    if first != second:
+        return first < second
+    return note[lane, one].order > note[lane, two].order
 
 
 @compiled
-def _swap(heap: Any, one: int, two: int) -> None:
-    value, place, node = heap.value[one], heap.place[one], heap.node[one]
-    heap.value[one] = heap.value[two]
-    heap.place[one] = heap.place[two]
-    heap.node[one] = heap.node[two]
-    heap.value[two], heap.place[two], heap.node[two] = value, place, node
-
-
-@compiled
-def _push(heap: Any, size: int, value: float, place: int, node: int) -> Any:
-    if size == heap.value.size:
-        heap = _Heap(
-            with_room(heap.value, size + 1),
-            with_room(heap.place, size + 1),
-            with_room(heap.node, size + 1),
-        )
-    heap.value[size], heap.place[size], heap.node[size] = value, place, node
-    at = size
-    while at > 0 and _before(heap, at, (at - 1) // 2):
-        _swap(heap, at, (at - 1) // 2)
-        at = (at - 1) // 2
-    return heap
-
-
-@compiled
-def _pop(heap: Any, size: int) -> None:
-    """Moves the first to the end; size is that before."""
-    last = size - 1
-    _swap(heap, 0, last)
-    at = 0
+def _sink(heap: Any, note: Any, lane: int, size: int, node: int) -> None:
+    """Puts a node where the heap has a gap, its slot, or below."""
+    at = note[lane, node].slot
     while True:
         child = 2 * at + 1
-        if child >= last:
-            return
-        if child + 1 < last and _before(heap, child + 1, child):
+        if child >= size:
+            break
+        if child + 1 < size and _before(
+            note, lane, heap[lane, child + 1], heap[lane, child]
+        ):
             child += 1
-        if not _before(heap, child, at):
-            return
-        _swap(heap, child, at)
+        if not _before(note, lane, heap[lane, child], node):
+            break
+        heap[lane, at] = heap[lane, child]
+        note[lane, heap[lane, at]].slot = at
         at = child
+    heap[lane, at] = node
+    note[lane, node].slot = at
+
+
+@compiled
+def _rise(heap: Any, note: Any, lane: int, node: int) -> None:
+    """Puts a node where the heap has a gap, its slot, or above."""
+    at = note[lane, node].slot
+    while at > 0:
+        above = (at - 1) >> 1
+        if not _before(note, lane, node, heap[lane, above]):
+            break
+        heap[lane, at] = heap[lane, above]
+        note[lane, heap[lane, at]].slot = at
+        at = above
+    heap[lane, at] = node
+    note[lane, node].slot = at
+
+
+@compiled
+def _pop(count: Any, heap: Any, note: Any, lane: int) -> int:
+    """Takes the first node from the heap and closes it."""
+    node = heap[lane, 0]
+    count[lane, _OPEN] -= 1
+    size = count[lane, _OPEN]
+    if size > 0:
+        last = heap[lane, size]
+        note[lane, last].slot = 0
+        _sink(heap, note, lane, size, last)
+    note[lane, node].slot = -1
+    note[lane, node].closed = True
+    return node
+
+
+@compiled
+def _open(
+    count: Any,
+    heap: Any,
+    note: Any,
+    lane: int,
+    node: int,
+    cost: float,
+    value: float,
+) -> None:
+    """Opens a node, or changes its value."""
+    if note[lane, node].stamp != count[lane, _STAMP]:
+        note[lane, node].stamp = count[lane, _STAMP]
+        note[lane, node].order = count[lane, _FOUND]
+        note[lane, node].slot = -1
+        count[lane, _FOUND] += 1
+    sinks = note[lane, node].slot >= 0 and value > note[lane, node].value
+    note[lane, node].cost = cost
+    note[lane, node].value = value
+    note[lane, node].closed = False
+    if note[lane, node].slot < 0:
+        note[lane, node].slot = count[lane, _OPEN]
+        count[lane, _OPEN] += 1
+    if sinks:  # it is found at less cost, but with a worse score
+        _sink(heap, note, lane, count[lane, _OPEN], node)
+    else:
+        _rise(heap, note, lane, node)
+
+
+@compiled
+def _begin(
+    count: Any, heap: Any, note: Any, lane: int, start: int, stamp: int
+) -> None:
+    count[lane, : _TURN + 1] = 0
+    count[lane, _STAMP] = stamp
+    _open(count, heap, note, lane, start, 0.0, 0.0)
+
+
+# --- best-first search --------------------------------------------------------
 
 
 @compiled
@@ -101,237 +145,228 @@ def expand(
     ceilings: Any,
     reopen: bool,
 ) -> Any:
-    """Best-first searches (see :func:`bcm_pyg.planning._plain.search`).
+    """Best-first searches (see :meth:`PlainEngine.search`).
 
-    By the scores of the map, or by the bounds if there are any rows.
+    By the scores of the map, or by the bounds if there are any rows. A lane
+    whose search has ended takes the next query.
     """
-    use_bounds = bounds.rows.shape[0] > 0
-    room = make_room(graph, net)
-    heap = _make_heap()
-    turn = np.empty(max(1, width), np.int64)
+    count, note, heap, nodes = scratch
     size = starts.size
-    nodes = np.empty(64 * size, np.int64)
-    ptr = np.zeros(size + 1, np.int64)
-    lowest = np.full(size, INF)
+    lists, end, following = np.empty(64 * size, np.int64), 0, 0
+    span, lowest = np.zeros((size, 2), np.int64), np.full(size, INF)
     reached = np.zeros(size, np.bool_)
-    for query in range(size):
-        stamp = first_stamp(scratch)
-        start, goal = starts[query], goals[query]
-        end, num_found, num_open = ptr[query], 1, 1
-        num_turns = 0
-        scratch.stamp[start], scratch.place[start] = stamp, 0
-        scratch.cost[start] = scratch.value[start] = 0.0
-        scratch.closed[start] = False
-        heap.value[0], heap.place[0], heap.node[0] = 0.0, 0, start
-        while True:
-            # Entries of nodes that were found at less cost since are void.
-            while num_open > 0 and (
-                scratch.closed[heap.node[0]]
-                or scratch.value[heap.node[0]] != heap.value[0]
-            ):
-                _pop(heap, num_open)
-                num_open -= 1
-            if num_open == 0:
-                break
-            node = heap.node[0]
-            lowest[query] = heap.value[0]
-            if node == goal:
-                reached[query] = True
-                break
-            if heap.value[0] >= ceilings[query] or num_turns >= limits[query]:
-                break
-            lowest[query] = INF
-            count = 0
-            while num_open > 0 and count < max(1, width):
-                node = heap.node[0]
-                if node == goal or heap.value[0] >= ceilings[query]:
+    room, use_bounds = make_room(graph, net), bounds.rows.shape[0] > 0
+    turn = np.empty((LANES, max(1, width)), np.int64)
+    query, goal = np.full(LANES, -1), np.full(LANES, -1)
+    node = np.full(LANES, -1)  # to be expanded
+    while True:
+        for lane in range(LANES):
+            while True:
+                asks = query[lane]
+                if asks >= 0:
+                    node[lane] = _next(
+                        count, heap, note, lane, turn, goal[lane], width > 0,
+                        limits[asks], ceilings[asks],
+                    )  # fmt: skip
+                    if node[lane] >= 0:
+                        break
+                    if count[lane, _OPEN] > 0:
+                        first = heap[lane, 0]
+                        lowest[asks] = note[lane, first].value
+                        reached[asks] = first == goal[lane]
+                    expanded = nodes[lane, : count[lane, _LISTED]]
+                    lists = append(lists, span, asks, end, expanded)
+                    end += expanded.size
+                    query[lane] = -1
+                if following == size:
                     break
-                is_void = (
-                    scratch.closed[node] or scratch.value[node] != heap.value[0]
-                )
-                _pop(heap, num_open)
-                num_open -= 1
-                if not is_void:
-                    scratch.closed[node] = True
-                    turn[count] = node
-                    count += 1
-            if width > 0:  # a beam forgets all others but the goal
-                for at in range(num_open):
-                    node = heap.node[at]
-                    if node != goal and not scratch.closed[node]:
-                        scratch.stamp[node] = 0
-                goal_is_open = (
-                    scratch.stamp[goal] == stamp and not scratch.closed[goal]
-                )
-                num_open = 0
-                if goal_is_open:
-                    heap = _push(
-                        heap, 0, scratch.value[goal], scratch.place[goal], goal
-                    )
-                    num_open = 1
-            for at in range(count):
-                node = turn[at]
-                num_turns += 1
-                if scratch.member[node] != stamp:  # once, if opened again
-                    scratch.member[node] = stamp
-                    nodes = with_room(nodes, end + 1)
-                    nodes[end] = node
-                    end += 1
-                if not use_bounds:
-                    scores(graph, net, node, goal, room)
-                first = graph.rowptr[node]
-                for edge in range(first, graph.rowptr[node + 1]):
-                    head = graph.head[edge]
-                    step = np.float64(graph.cost[edge])
-                    cost = scratch.cost[node] + step
-                    is_new = scratch.stamp[head] != stamp
-                    if not is_new and (
-                        cost >= scratch.cost[head]
-                        or (scratch.closed[head] and not reopen)
-                    ):
-                        continue
-                    if use_bounds:
-                        rest = min(bound_of(bounds, head, goal), HUGE)
-                    else:
-                        rest = rest_of(
-                            room.score[edge - first], net.scale, step
-                        )
-                    if is_new:
-                        scratch.stamp[head] = stamp
-                        scratch.place[head] = num_found
-                        num_found += 1
-                    value = min(cost + weight * rest, HUGE)
-                    scratch.cost[head], scratch.value[head] = cost, value
-                    scratch.closed[head] = False
-                    heap = _push(
-                        heap, num_open, value, scratch.place[head], head
-                    )
-                    num_open += 1
-        ptr[query + 1] = end
-    return Expanded(nodes[: ptr[size]].copy(), ptr, lowest, reached)
+                query[lane], goal[lane] = following, goals[following]
+                stamp = first_stamp(count, note, lane)
+                _begin(count, heap, note, lane, starts[following], stamp)
+                following += 1
+        if node[0] < 0 and node[1] < 0:
+            break
+        if not use_bounds:
+            score_edges(graph, net, node, goal, room, True)
+        for lane in range(LANES):
+            here, stamp = node[lane], count[lane, _STAMP]
+            if here < 0:
+                continue
+            if note[lane, here].member != stamp:  # once, if opened again
+                note[lane, here].member = stamp
+                nodes[lane, count[lane, _LISTED]] = here
+                count[lane, _LISTED] += 1
+            first = graph.rowptr[here]
+            for edge in range(first, graph.rowptr[here + 1]):
+                head, step = graph.head[edge], np.float64(graph.cost[edge])
+                cost = note[lane, here].cost + step
+                if note[lane, head].stamp == stamp and (
+                    cost >= note[lane, head].cost
+                    or (note[lane, head].closed and not reopen)
+                ):
+                    continue
+                if use_bounds:
+                    rest = min(bound_of(bounds, head, goal[lane]), HUGE)
+                else:
+                    score = room.score[lane, edge - first]
+                    rest = rest_of(score, net.scale, step)
+                value = min(cost + weight * rest, HUGE)
+                _open(count, heap, note, lane, head, cost, value)
+    return Expanded(lists[:end].copy(), span, lowest, reached)
+
+
+@compiled
+def _next(
+    count: Any,
+    heap: Any,
+    note: Any,
+    lane: int,
+    turn: Any,
+    goal: int,
+    forgets: bool,
+    limit: int,
+    ceiling: float,
+) -> int:
+    """The next node to expand, -1 where the search has ended.
+
+    Nodes have their turn as many at a time as there is room for.
+    """
+    if count[lane, _DONE] == count[lane, _TURN]:
+        count[lane, _DONE] = count[lane, _TURN] = 0
+        if count[lane, _EXPANDED] >= limit:
+            return -1
+        while count[lane, _OPEN] > 0 and count[lane, _TURN] < turn.shape[1]:
+            first = heap[lane, 0]
+            if first == goal or note[lane, first].value >= ceiling:
+                break
+            turn[lane, count[lane, _TURN]] = _pop(count, heap, note, lane)
+            count[lane, _TURN] += 1
+        if count[lane, _TURN] == 0:
+            return -1
+        if forgets:  # a beam forgets all others but the goal
+            is_open = False
+            for at in range(count[lane, _OPEN]):
+                if heap[lane, at] == goal:
+                    is_open = True
+                else:
+                    note[lane, heap[lane, at]].stamp = 0
+            count[lane, _OPEN] = is_open
+            if is_open:
+                heap[lane, 0] = goal
+                note[lane, goal].slot = 0
+    count[lane, _EXPANDED] += 1
+    count[lane, _DONE] += 1
+    return turn[lane, count[lane, _DONE] - 1]
+
+
+# --- exact search inside a set of nodes, in lane 0 ----------------------------
 
 
 @compiled
 def _search_inside(
-    graph: Any, scratch: Any, heap: Any, start: int, goal: int, member: int
-) -> Any:
+    graph: Any,
+    count: Any,
+    heap: Any,
+    note: Any,
+    start: int,
+    goal: int,
+    member: int,
+) -> bool:
     """Exact search among the members of a set; the goal gets its cost."""
-    stamp = next_stamp(scratch)
-    scratch.stamp[start], scratch.place[start] = stamp, 0
-    scratch.cost[start], scratch.closed[start] = 0.0, False
-    heap.value[0], heap.place[0], heap.node[0] = 0.0, 0, start
-    num_open, num_found = 1, 1
-    while num_open > 0:
-        cost, node = heap.value[0], heap.node[0]
-        _pop(heap, num_open)
-        num_open -= 1
-        if scratch.closed[node]:
-            continue
-        scratch.closed[node] = True
+    stamp = next_stamp(count, 0)
+    _begin(count, heap, note, 0, start, stamp)
+    while count[0, _OPEN] > 0:
+        node = _pop(count, heap, note, 0)
         if node == goal:
-            return heap, True
+            return True
         for edge in range(graph.rowptr[node], graph.rowptr[node + 1]):
             head = graph.head[edge]
-            if scratch.member[head] != member:
-                continue
-            there = cost + np.float64(graph.cost[edge])
-            if scratch.stamp[head] != stamp:
-                scratch.stamp[head] = stamp
-                scratch.place[head] = num_found
-                num_found += 1
-            elif there >= scratch.cost[head]:
-                continue
-            scratch.cost[head], scratch.edge[head] = there, edge
-            scratch.closed[head] = False
-            heap = _push(heap, num_open, there, scratch.place[head], head)
-            num_open += 1
-    return heap, False
+            there = note[0, node].cost + np.float64(graph.cost[edge])
+            if note[0, head].member == member and (
+                note[0, head].stamp != stamp or there < note[0, head].cost
+            ):
+                note[0, head].edge = edge
+                _open(count, heap, note, 0, head, there, there)
+    return False
+
+
+@compiled
+def _join(note: Any, node: int, member: int) -> int:
+    """Makes a node a member; 1 if it was none."""
+    if note[0, node].member == member:
+        return 0
+    note[0, node].member = member
+    return 1
+
+
+@compiled
+def _widen(
+    graph: Any, count: Any, note: Any, rim: Any, size: int, radius: int
+) -> int:
+    """Adds all nodes within some hops of a route to it; their number."""
+    seen, first = next_stamp(count, 0), 0
+    for at in range(size):
+        note[0, rim[0, at]].stamp = seen
+    for _ in range(radius):
+        last = size
+        for at in range(first, last):
+            node = rim[0, at]
+            for edge in range(graph.rowptr[node], graph.rowptr[node + 1]):
+                head = graph.head[edge]
+                if note[0, head].stamp != seen:
+                    note[0, head].stamp = seen
+                    rim[0, size] = head
+                    size += 1
+        first = last
+    return size
 
 
 @compiled
 def inside(
     graph: Any,
-    tails: Any,
     scratch: Any,
     starts: Any,
     goals: Any,
     members: Any,
-    ptr: Any,
+    span: Any,
     radius: int,
 ) -> Any:
     """The best routes through sets of nodes, start and goal among them.
 
-    With a radius, the best route is widened by that many hops, and what is
-    found there joins the set, for another search. Expansions are the nodes of
-    the set in the end.
+    A set is given by spans [B, K, 2] of members. With a radius, the best route
+    is widened by that many hops, and what is found there joins the set, for
+    another search. Expansions are the nodes of the set in the end.
     """
-    size = starts.size
-    heap = _make_heap()
-    nodes = np.empty(64 * size, np.int64)
-    begins = np.zeros(size + 1, np.int64)
-    total = np.full(size, INF)
-    expansions = np.zeros(size, np.int64)
-    rim = np.empty(64, np.int64)
-    for query in range(size):
+    count, note, heap, nodes = scratch
+    found, end = no_routes(starts.size), 0
+    lists = found.nodes
+    for query in range(starts.size):
         start, goal = starts[query], goals[query]
-        member = first_stamp(scratch)
-        count = 0
-        for at in range(ptr[query], ptr[query + 1]):
-            if scratch.member[members[at]] != member:
-                scratch.member[members[at]] = member
-                count += 1
-        has_start = scratch.member[start] == member
-        has_goal = scratch.member[goal] == member
-        scratch.member[start] = scratch.member[goal] = member
-        end = begins[query]
+        member = first_stamp(count, note, 0)
+        size = joined = 0
+        for k in range(span.shape[1]):
+            for at in range(span[query, k, 0], span[query, k, 1]):
+                joined += _join(note, members[at], member)
+        ends = _join(note, start, member) + _join(note, goal, member)
         for again in range(2):
-            heap, found = _search_inside(
-                graph, scratch, heap, start, goal, member
-            )
-            if not found:
+            if not _search_inside(
+                graph, count, heap, note, start, goal, member
+            ):
                 break
-            end, node = begins[query], goal
-            nodes = with_room(nodes, end + 1)
-            nodes[end] = goal
-            end += 1
-            while node != start:
-                node = tails[scratch.edge[node]]
-                nodes = with_room(nodes, end + 1)
-                nodes[end] = node
-                end += 1
-            total[query] = scratch.cost[goal]
+            nodes[0, 0], size = goal, 1
+            while nodes[0, size - 1] != start:
+                edge = note[0, nodes[0, size - 1]].edge
+                nodes[0, size] = graph.tail[edge]
+                size += 1
+            found.cost[query] = found.walked[query] = note[0, goal].cost
             if again or radius == 0 or start == goal:
                 break
-            count += (not has_start) + (not has_goal)
-            has_start = has_goal = True
-            num_rim = end - begins[query]
-            rim = with_room(rim, num_rim)
-            rim[:num_rim] = nodes[begins[query] : end]
-            seen, first = next_stamp(scratch), 0
-            for at in range(num_rim):
-                scratch.stamp[rim[at]] = seen
-            for _ in range(radius):
-                last = num_rim
-                for at in range(first, last):
-                    node = rim[at]
-                    for edge in range(
-                        graph.rowptr[node], graph.rowptr[node + 1]
-                    ):
-                        head = graph.head[edge]
-                        if scratch.stamp[head] == seen:
-                            continue
-                        scratch.stamp[head] = seen
-                        rim = with_room(rim, num_rim + 1)
-                        rim[num_rim] = head
-                        num_rim += 1
-                        if scratch.member[head] != member:
-                            scratch.member[head] = member
-                            count += 1
-                first = last
-        route = nodes[begins[query] : end]
-        for at in range(route.size // 2):  # it was followed from the goal
-            other = route.size - 1 - at
-            route[at], route[other] = route[other], route[at]
-        begins[query + 1] = end
-        expansions[query] = count
-    return found_routes(nodes, begins, total, expansions, total)
+            joined += ends
+            wide = _widen(graph, count, note, nodes, size, radius)
+            for at in range(size, wide):
+                joined += _join(note, nodes[0, at], member)
+        found.expansions[query] = joined
+        route = nodes[0, :size][::-1]  # it was followed from the goal
+        lists = append(lists, found.span, query, end, route)
+        end += size
+    return with_lists(found, lists[:end])

@@ -6,20 +6,24 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import LANES
 from .scores import (
     HUGE,
     INF,
     ZERO,
+    append,
     compiled,
     first_stamp,
-    found_routes,
     make_room,
     next_stamp,
-    ranks,
+    no_routes,
     rest_of,
-    scores,
-    with_room,
+    score_edges,
+    with_lists,
 )
+
+# Entries of Scratch.count.
+_STAMP, _HOPS, _WATCHED, _LAP, _STALE = 0, 1, 2, 3, 4
 
 
 @compiled
@@ -33,65 +37,112 @@ def walk(
 ) -> Any:
     """Walks to the best-scored neighbour, at most N steps.
 
-    A walk that provably goes in a circle ends at once: without memory at the
-    second visit of a node; with it, at the second visit of a node since the
-    last new one, of which one is watched at a time (Brent's algorithm).
+    A lane whose walk has ended takes the next query.
     """
-    room = make_room(graph, net)
-    num_nodes, size = graph.rowptr.size - 1, starts.size
-    nodes = np.empty(64 * size, np.int64)
-    ptr = np.zeros(size + 1, np.int64)
-    total = np.full(size, INF)
-    expansions = np.zeros(size, np.int64)
-    for query in range(size):
-        stamp = first_stamp(scratch)
-        node, goal = starts[query], goals[query]
-        begin = end = ptr[query]
-        nodes = with_room(nodes, end + 1)
-        nodes[end] = node
-        end += 1
-        scratch.stamp[node] = stamp
-        cost, is_new, lap, stale, watched = 0.0, True, 1, 0, node
-        for _ in range(num_nodes):
-            if node == goal:
-                break
-            expansions[query] += is_new
-            ranks(graph, net, node, goal, room)
-            first = graph.rowptr[node]
-            best, chosen, fresh = ZERO, -1, False
-            for edge in range(first, graph.rowptr[node + 1]):
-                rank = room.score[edge - first]
-                if not rank < INF:  # overflowed, or no number
-                    rank = np.float32(INF)
-                new = scratch.stamp[graph.head[edge]] != stamp
-                better = new and prefer_unvisited and not fresh
-                same = new == fresh or not prefer_unvisited
-                if chosen < 0 or better or (same and rank < best):
-                    best, chosen = rank, edge
-                    fresh = new
-            if chosen < 0:  # a dead end
-                break
-            cost += graph.cost[chosen]
-            node = graph.head[chosen]
-            nodes = with_room(nodes, end + 1)
-            nodes[end] = node
-            end += 1
-            is_new = scratch.stamp[node] != stamp
-            if is_new:
-                scratch.stamp[node] = stamp
-                watched, lap, stale = node, 1, 0
-            else:
-                stale += 1
-                if not prefer_unvisited or node == watched:
+    count, note, _, nodes = scratch
+    room, found = make_room(graph, net), no_routes(starts.size)
+    lists, end, following = found.nodes, 0, 0
+    node, goal = np.full(LANES, -1), np.full(LANES, -2)
+    query, cost = np.zeros(LANES, np.int64), np.zeros(LANES)
+    while True:
+        for lane in range(LANES):
+            while True:
+                if node[lane] == goal[lane]:
+                    done = query[lane]
+                    route = nodes[lane, : count[lane, _HOPS] + 1]
+                    lists = append(lists, found.span, done, end, route)
+                    end += route.size
+                    found.cost[done] = found.walked[done] = cost[lane]
+                    node[lane] = -1
+                if node[lane] >= 0 or following == starts.size:
                     break
-                if stale >= lap:
-                    watched, lap = node, 2 * lap
-        if node == goal:
-            total[query] = cost
-        else:
-            end = begin
-        ptr[query + 1] = end
-    return found_routes(nodes, ptr, total, expansions, total)
+                query[lane], cost[lane] = following, 0.0
+                node[lane], goal[lane] = starts[following], goals[following]
+                following += 1
+                count[lane, _STAMP] = first_stamp(count, note, lane)
+                count[lane, _HOPS] = -1
+                _arrive(count, note, nodes, lane, node[lane], True)
+        if node[0] < 0 and node[1] < 0:
+            break
+        score_edges(graph, net, node, goal, room, False)
+        for lane in range(LANES):
+            here = node[lane]
+            if here < 0:
+                continue
+            if not note[lane, here].closed:
+                note[lane, here].closed = True
+                found.expansions[query[lane]] += 1
+            edge = _chosen(
+                graph, count, note, lane, room.score, here, prefer_unvisited
+            )
+            if edge < 0:  # a dead end
+                node[lane] = -1
+                continue
+            cost[lane] += graph.cost[edge]
+            node[lane] = graph.head[edge]
+            circles = _arrive(
+                count, note, nodes, lane, node[lane], prefer_unvisited
+            )
+            is_long = count[lane, _HOPS] == graph.rowptr.size - 1
+            if node[lane] != goal[lane] and (circles or is_long):
+                node[lane] = -1
+    return with_lists(found, lists[:end])
+
+
+@compiled
+def _chosen(
+    graph: Any,
+    count: Any,
+    note: Any,
+    lane: int,
+    score: Any,
+    node: int,
+    prefer_unvisited: bool,
+) -> int:
+    """The edge that a walk takes, -1 at a dead end."""
+    first = graph.rowptr[node]
+    best, chosen, fresh = ZERO, -1, False
+    for edge in range(first, graph.rowptr[node + 1]):
+        rank = score[lane, edge - first]
+        if not rank < INF:  # overflowed, or no number
+            rank = np.float32(INF)
+        new = note[lane, graph.head[edge]].stamp != count[lane, _STAMP]
+        better = new and prefer_unvisited and not fresh
+        same = new == fresh or not prefer_unvisited
+        if chosen < 0 or better or (same and rank < best):
+            best, chosen, fresh = rank, edge, new
+    return chosen
+
+
+@compiled
+def _arrive(
+    count: Any,
+    note: Any,
+    nodes: Any,
+    lane: int,
+    node: int,
+    prefer_unvisited: bool,
+) -> bool:
+    """Makes a node the next of a walk; whether it provably goes in a circle.
+
+    Without memory it does at the second visit of a node; with it, at the second
+    visit of a node since the last new one, of which one is watched at a time
+    (Brent's algorithm).
+    """
+    count[lane, _HOPS] += 1
+    nodes[lane, count[lane, _HOPS]] = node
+    if note[lane, node].stamp != count[lane, _STAMP]:
+        note[lane, node].stamp = count[lane, _STAMP]
+        note[lane, node].closed = False
+        count[lane, _WATCHED], count[lane, _LAP] = node, 1
+        count[lane, _STALE] = 0
+        return False
+    count[lane, _STALE] += 1
+    if not prefer_unvisited or node == count[lane, _WATCHED]:
+        return True
+    if count[lane, _STALE] >= count[lane, _LAP]:
+        count[lane, _WATCHED], count[lane, _LAP] = node, 2 * count[lane, _LAP]
+    return False
 
 
 @compiled
@@ -99,40 +150,36 @@ def backtrack(
     graph: Any, net: Any, scratch: Any, starts: Any, goals: Any
 ) -> Any:
     """Real-time A*, then a retreat (see :class:`Backtracking`)."""
-    room = make_room(graph, net)
-    num_nodes, size = graph.rowptr.size - 1, starts.size
-    nodes = np.empty(64 * size, np.int64)
-    ptr = np.zeros(size + 1, np.int64)
-    total, walked = np.full(size, INF), np.zeros(size)
-    expansions = np.zeros(size, np.int64)
-    for query in range(size):
-        stamp = first_stamp(scratch)
+    room, found = make_room(graph, net), no_routes(starts.size)
+    count, note, _, route = scratch
+    lists, end = found.nodes, 0
+    asked, asked_goal = np.full(LANES, -1), np.full(LANES, -1)
+    for query in range(starts.size):
+        stamp = first_stamp(count, note, 0)
         node, goal = starts[query], goals[query]
-        begin = end = ptr[query]
-        nodes = with_room(nodes, end + 1)
-        nodes[end] = node
-        end += 1
-        scratch.stamp[node] = stamp
-        scratch.place[node] = 0  # on the route; -1 if not any more
-        scratch.value[node] = 0.0
-        scratch.closed[node] = False
-        moves, retreats = 0, False
-        while node != goal:
-            expansions[query] += not scratch.closed[node]
-            scratch.closed[node] = True
-            scores(graph, net, node, goal, room)
+        route[0, 0], size = node, 1
+        note[0, node].stamp = stamp
+        note[0, node].order = 0  # on the route; -1 if not any more
+        note[0, node].value = 0.0
+        note[0, node].closed = False
+        found.walked[query], moves, retreats = 0.0, 0, False
+        while node != goal and size > 0:
+            found.expansions[query] += not note[0, node].closed
+            note[0, node].closed = True
+            asked[0], asked_goal[0] = node, goal
+            score_edges(graph, net, asked, asked_goal, room, True)
             first = graph.rowptr[node]
             best = second = INF
             chosen, fresh = -1, False
             for edge in range(first, graph.rowptr[node + 1]):
                 head, step = graph.head[edge], np.float64(graph.cost[edge])
-                new = scratch.stamp[head] != stamp
-                rest = rest_of(room.score[edge - first], net.scale, step)
+                new = note[0, head].stamp != stamp
+                rest = rest_of(room.score[0, edge - first], net.scale, step)
                 if retreats:
-                    if scratch.member[head] == stamp:
+                    if note[0, head].member == stamp:
                         continue
                 elif not new:
-                    rest = scratch.value[head]
+                    rest = note[0, head].value
                 value = step + rest
                 if value < best or (value == best and new and not fresh):
                     second = best
@@ -141,49 +188,45 @@ def backtrack(
                     second = value
             moves += 1
             if not retreats:
-                scratch.value[node] = second
-                if chosen < 0 or moves > 4 * num_nodes:
+                note[0, node].value = second
+                if chosen < 0 or moves > 4 * (graph.rowptr.size - 1):
                     # From here on depth first, over all that is not on the
                     # route: what was seen may have more ways to try.
-                    retreats, chosen = True, -2
-                    for at in range(begin, end):
-                        scratch.member[nodes[at]] = stamp
-            if chosen == -2:
-                continue  # look again at this node
-            if chosen == -1:  # nothing new: back to where it came from
-                scratch.place[node] = -1
-                end -= 1
-                if end == begin:
-                    break
-                walked[query] += graph.cost[scratch.edge[node]]
-                node = nodes[end - 1]
+                    retreats = True
+                    for at in range(size):
+                        note[0, route[0, at]].member = stamp
+                    continue  # look again at this node
+            if chosen < 0:  # nothing new: back to where it came from
+                note[0, node].order = -1
+                size -= 1
+                if size > 0:
+                    found.walked[query] += graph.cost[note[0, node].edge]
+                    node = route[0, size - 1]
                 continue
-            walked[query] += graph.cost[chosen]
+            found.walked[query] += graph.cost[chosen]
             node = graph.head[chosen]
-            if scratch.stamp[node] != stamp:
-                scratch.stamp[node] = stamp
-                scratch.place[node] = -1
-                scratch.closed[node] = False
+            if note[0, node].stamp != stamp:
+                note[0, node].stamp = stamp
+                note[0, node].order = -1
+                note[0, node].closed = False
             if retreats:
-                scratch.member[node] = stamp
-            if scratch.place[node] >= 0:  # a loop, which is cut
-                while nodes[end - 1] != node:
-                    end -= 1
-                    scratch.place[nodes[end]] = -1
+                note[0, node].member = stamp
+            if note[0, node].order >= 0:  # a loop, which is cut
+                while route[0, size - 1] != node:
+                    size -= 1
+                    note[0, route[0, size]].order = -1
             else:
-                scratch.place[node] = end - begin
-                scratch.edge[node] = chosen
-                nodes = with_room(nodes, end + 1)
-                nodes[end] = node
-                end += 1
-        if node == goal and end > begin:
-            total[query] = 0.0
-            for at in range(begin + 1, end):
-                total[query] += graph.cost[scratch.edge[nodes[at]]]
-        else:
-            end = begin
-        ptr[query + 1] = end
-    return found_routes(nodes, ptr, total, expansions, walked)
+                note[0, node].order = size
+                note[0, node].edge = chosen
+                route[0, size] = node
+                size += 1
+        if size > 0:
+            found.cost[query] = 0.0
+            for at in range(1, size):
+                found.cost[query] += graph.cost[note[0, route[0, at]].edge]
+        lists = append(lists, found.span, query, end, route[0, :size])
+        end += size
+    return with_lists(found, lists[:end])
 
 
 @compiled
@@ -195,106 +238,115 @@ def lookahead(
     Members are the nodes of the walk. What the map says of a node is kept for
     the whole walk, what it costs to get there for one look.
     """
-    room = make_room(graph, net)
-    size = starts.size
-    nodes = np.empty(64 * size, np.int64)
-    ptr = np.zeros(size + 1, np.int64)
-    total = np.full(size, INF)
-    expansions = np.zeros(size, np.int64)
-    rim, more = np.empty(64, np.int64), np.empty(64, np.int64)
-    for query in range(size):
-        walked = first_stamp(scratch)
+    room, found = make_room(graph, net), no_routes(starts.size)
+    count, note, rim, route = scratch
+    lists, end = found.nodes, 0
+    asked, asked_goal = np.full(LANES, -1), np.full(LANES, -1)
+    for query in range(starts.size):
+        walked = first_stamp(count, note, 0)
         node, goal = starts[query], goals[query]
-        end, cost = ptr[query], 0.0
+        size, cost = 0, 0.0
         while True:
-            nodes = with_room(nodes, end + 1)
-            nodes[end] = node
-            end += 1
-            scratch.member[node] = walked
+            route[0, size] = node
+            size += 1
+            note[0, node].member = walked
             if node == goal:
-                total[query] = cost
+                found.cost[query] = found.walked[query] = cost
                 break
-            expansions[query] += scratch.seen[node] != walked
-            scratch.seen[node] = walked
-            look = next_stamp(scratch)
-            scratch.stamp[node], scratch.cost[node] = look, 0.0
-            rim[0], num_rim = node, 1
+            found.expansions[query] += note[0, node].seen != walked
+            note[0, node].seen = walked
+            look = next_stamp(count, 0)
+            note[0, node].stamp, note[0, node].cost = look, 0.0
+            rim[0, 0], num_rim = node, 1
             best, chosen = INF, -1
-            for hop in range(depth):
+            for hop in range(min(depth, graph.rowptr.size - 1)):
                 if num_rim == 0:
                     break
-                layer, num_more = next_stamp(scratch), 0
-                for at in range(num_rim):
-                    here = rim[at]
-                    for edge in range(
-                        graph.rowptr[here], graph.rowptr[here + 1]
-                    ):
-                        head = graph.head[edge]
-                        there = scratch.cost[here] + graph.cost[edge]
-                        is_new = scratch.stamp[head] < look
-                        if scratch.member[head] == walked or not (
-                            is_new
-                            or (
-                                scratch.stamp[head] == layer
-                                and there < scratch.cost[head]
-                            )
-                        ):
-                            continue
-                        scratch.cost[head] = there
-                        scratch.edge[head] = (
-                            edge if hop == 0 else scratch.edge[here]
-                        )
-                        if is_new:
-                            scratch.stamp[head] = layer
-                            more = with_room(more, num_more + 1)
-                            more[num_more] = head
-                            num_more += 1
+                num_more = _next_layer(
+                    graph, count, note, rim, num_rim, hop, look, walked
+                )
                 num_rim = 0
-                more[:num_more].sort()
                 for at in range(num_more):
-                    head = more[at]
+                    head = rim[1, at]
                     if head == goal:
-                        if scratch.cost[head] < best:
-                            best = scratch.cost[head]
-                            chosen = scratch.edge[head]
-                        scratch.stamp[head] = 0  # more hops may cost less
+                        if note[0, head].cost < best:
+                            best = note[0, head].cost
+                            chosen = note[0, head].edge
+                        note[0, head].stamp = 0  # more hops may cost less
                         continue
-                    if scratch.seen[head] != walked:
-                        scratch.seen[head] = walked
-                        scratch.closed[head] = False
-                        expansions[query] += 1
-                    rim = with_room(rim, num_rim + 1)
-                    rim[num_rim] = head
+                    if note[0, head].seen != walked:
+                        note[0, head].seen = walked
+                        note[0, head].closed = False
+                        found.expansions[query] += 1
+                    rim[0, num_rim] = head
                     num_rim += 1
             for at in range(num_rim):
-                head = rim[at]
-                if not scratch.closed[head]:
-                    scratch.closed[head] = True
-                    scores(graph, net, head, goal, room)
-                    scratch.value[head] = _least(
-                        graph, net, scratch, head, room, walked
+                head = rim[0, at]
+                if not note[0, head].closed:
+                    note[0, head].closed = True
+                    asked[0], asked_goal[0] = head, goal
+                    score_edges(graph, net, asked, asked_goal, room, True)
+                    note[0, head].value = _least(
+                        graph, net, note, head, room.score, walked
                     )
-                value = scratch.cost[head] + scratch.value[head]
+                value = note[0, head].cost + note[0, head].value
                 if value < best:
-                    best, chosen = value, scratch.edge[head]
+                    best, chosen = value, note[0, head].edge
             if chosen < 0:
-                end = ptr[query]
+                size = 0
                 break
             cost += graph.cost[chosen]
             node = graph.head[chosen]
-        ptr[query + 1] = end
-    return found_routes(nodes, ptr, total, expansions, total)
+        lists = append(lists, found.span, query, end, route[0, :size])
+        end += size
+    return with_lists(found, lists[:end])
+
+
+@compiled
+def _next_layer(
+    graph: Any,
+    count: Any,
+    note: Any,
+    rim: Any,
+    num_rim: int,
+    hop: int,
+    look: int,
+    walked: int,
+) -> int:
+    """Nodes one hop beyond the rim, in order, into the other lane's array.
+
+    Returns their number.
+    """
+    layer, num_more = next_stamp(count, 0), 0
+    for at in range(num_rim):
+        here = rim[0, at]
+        for edge in range(graph.rowptr[here], graph.rowptr[here + 1]):
+            head = graph.head[edge]
+            there = note[0, here].cost + graph.cost[edge]
+            is_new = note[0, head].stamp < look
+            is_cheaper = (
+                note[0, head].stamp == layer and there < note[0, head].cost
+            )
+            if note[0, head].member == walked or not (is_new or is_cheaper):
+                continue
+            note[0, head].cost = there
+            note[0, head].edge = edge if hop == 0 else note[0, here].edge
+            if is_new:
+                note[0, head].stamp = layer
+                rim[1, num_more] = head
+                num_more += 1
+    rim[1, :num_more].sort()
+    return num_more
 
 
 @compiled
 def _least(
-    graph: Any, net: Any, scratch: Any, node: int, room: Any, walked: int
+    graph: Any, net: Any, note: Any, node: int, score: Any, walked: int
 ) -> float:
     """The lowest score of a node but for edges back to the walk."""
     best, first = INF, graph.rowptr[node]
     for edge in range(first, graph.rowptr[node + 1]):
-        if scratch.member[graph.head[edge]] == walked:
-            continue
-        score = np.float64(room.score[edge - first]) * net.scale
-        best = min(best, score if score < HUGE else HUGE)
+        if note[0, graph.head[edge]].member != walked:
+            value = np.float64(score[0, edge - first]) * net.scale
+            best = min(best, value if value < HUGE else HUGE)
     return best
