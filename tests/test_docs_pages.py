@@ -39,6 +39,7 @@ MODULES = [
     'training',
     'plotting',
     'export',
+    'io',
     'utils',
 ]
 

@@ -17,6 +17,8 @@ from .encoders import NodeEncoder, encoder_resolver
 from .encoders.base import select_nodes
 from .encoders.check import check_embeddings
 from .modes import evaluating
+from .quantize import stored_bytes
+from .saved_map import MapInfo, load_map, save_map
 from .transition import Transition
 from .values import pair_values
 
@@ -105,12 +107,8 @@ class BCM(torch.nn.Module):
         self._has_scale = cost_scale is not None
         # Of the graph for which the scale was chosen, once there is one.
         self._mean_cost: float | None = None
-        #: How the map was trained and what it scored, of JSON types alone.
-        self.record: dict[str, Any] = {}
-        #: Fingerprint of the graph that the map belongs to, once it has one.
-        self.graph: str | None = None
-        #: What the file that the map was read from holds; see :meth:`save`.
-        self.stored_dtype = 'float32'
+        #: Its graph, how it was trained, and what its file holds.
+        self.info = MapInfo()
 
     @classmethod
     def from_data(
@@ -178,8 +176,7 @@ class BCM(torch.nn.Module):
         """Draws all parameters anew and forgets how they were trained."""
         reset(self.encoder)
         reset(self.transition)
-        self.record = {}
-        self.stored_dtype = 'float32'
+        self.info = MapInfo(self.info.fingerprint)
 
     def adopt(self, data: Data) -> None:
         """Makes the map one of this canonical graph.
@@ -198,8 +195,7 @@ class BCM(torch.nn.Module):
             self.cost_scale.fill_(scale)
             before = mean
         self._has_scale, self._mean_cost = True, before
-        self.graph = fingerprint(data)
-        self.stored_dtype = 'float32'
+        self.info = MapInfo(fingerprint(data), self.info.training)
 
     @property
     def device(self) -> torch.device:
@@ -301,14 +297,12 @@ class BCM(torch.nn.Module):
 
         Args:
             dtype (str, optional): What they are stored in, as for :meth:`save`.
-                (default: :attr:`stored_dtype`)
+                (default: what it was loaded from)
         """
-        from .quantize import stored_bytes
-
         return stored_bytes(
             dict(self.named_parameters()),
             dict(self.encoder.named_buffers()),
-            self.stored_dtype if dtype is None else dtype,
+            self.info.dtype if dtype is None else dtype,
         )
 
     def save(self, path: str | PathLike[str], dtype: str = 'float32') -> None:
@@ -324,8 +318,6 @@ class BCM(torch.nn.Module):
                 itself is not changed, and a loaded one computes in float32.
                 (default: :obj:`"float32"`)
         """
-        from .io import save_map
-
         save_map(self, path, dtype)
 
     @classmethod
@@ -344,9 +336,7 @@ class BCM(torch.nn.Module):
             BCMError: If the folder does not hold a whole map of this graph. No
                 code in it is ever run.
         """
-        from .io import load_map
-
-        return load_map(cls, path, data, force=force)
+        return load_map(cls, path, data, force)
 
     def extra_repr(self) -> str:
         """For the representation."""
@@ -354,7 +344,7 @@ class BCM(torch.nn.Module):
             f'terminal={self.terminal!r}, '
             f'cost_scale={float(self.cost_scale):.4g}, '
             f'parameters={self.num_parameters():,}, '
-            f'trained_steps={self.record.get("steps", 0)}'
+            f'trained_steps={self.info.training.get("steps", 0)}'
         )
 
 

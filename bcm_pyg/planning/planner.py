@@ -105,7 +105,11 @@ class Planner(BasePlanner):
         if is_map(model):
             load_kernels()  # compiled at the first time
             super().__init__(data, model.device)
-            if model.record and model.graph not in (None, self._fingerprint):
+            info = model.info
+            if info.training and info.fingerprint not in (
+                None,
+                self._fingerprint,
+            ):
                 warnings.warn(
                     'the map was trained on another graph or on other costs, '
                     'so its routes may be poor: plan on its own graph, or '

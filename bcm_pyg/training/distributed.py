@@ -10,12 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import signal
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -28,7 +26,6 @@ from bcm_pyg.nn.objective import bellman_target, is_trained
 from bcm_pyg.nn.scoring import with_terminal
 from bcm_pyg.utils import Adjacency, Processes, scatter_amin
 
-from .checkpoint import read_checkpoint
 from .config import FitConfig
 from .targets import Block
 
@@ -44,7 +41,7 @@ def begin_together(processes: Processes, model: BCM, config: FitConfig) -> None:
     state = model.state_dict()
     shapes = {k: [*v.shape, str(v.dtype)] for k, v in state.items()}
     parts = {
-        'graph': model.graph,
+        'graph': model.info.fingerprint,
         'config': asdict(config),
         'map': [shapes, model.terminal],
     }
@@ -159,13 +156,8 @@ class GradientSum:
             signal.signal(signal.SIGINT, before)
 
 
-def shared_checkpoint(
-    processes: Processes, path: Path | None
-) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-    """The checkpoint that the leader has, for all; None if it has none."""
-    content: bytes | None = None
-    if processes.leads and path is not None and path.exists():
-        content = _content(path) if processes.size > 1 else b''
+def shared_bytes(processes: Processes, content: bytes | None) -> bytes | None:
+    """What the leader has, for all."""
     size = -1 if content is None else len(content)
     size = int(processes.leaders_numbers([size])[0])
     if size < 0:
@@ -173,17 +165,4 @@ def shared_checkpoint(
     sent = torch.zeros(size, dtype=torch.uint8)
     if content:
         sent = torch.frombuffer(bytearray(content), dtype=torch.uint8)
-    sent = processes.from_leader(sent)
-    if processes.leads and path is not None:
-        return read_checkpoint(path)
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / 'sent by process 0'
-        copy.write_bytes(sent.numpy().tobytes())
-        return read_checkpoint(copy)
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b''  # what cannot be read is refused by all, as damaged
+    return processes.from_leader(sent).numpy().tobytes()

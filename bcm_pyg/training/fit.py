@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from os import PathLike
 
 import torch
@@ -100,7 +100,7 @@ def fit(
         >>> data = weighted_grid('open', side=4, seed=42)
         >>> model = BCM.from_data(data)
         >>> history = fit(model, data, FitConfig(steps=2))
-        >>> history.steps, model.record['steps']
+        >>> history.steps, model.info.training['steps']
         (2, 2)
     """
     if not isinstance(model, BCM):
@@ -132,7 +132,7 @@ def fit(
         history = trainer.run()
     finally:
         model.train(was_training)
-    model.record = {
+    training = {
         'config': asdict(config),
         'hop_diameter': hop_diameter(adjacency),  # to judge the sweeps by
         'mean_cost': model._mean_cost,  # what the cost scale was chosen for
@@ -141,13 +141,14 @@ def fit(
         'validation_gap': _last(history.gap),
         'validation_success_rate': _last(history.success_rate),
     }
+    model.info = replace(model.info, training=training)
     return history
 
 
 @contextmanager
 def _undone_on_error(model: BCM) -> Iterator[None]:
     """Leaves a map of its old graph where a run cannot begin."""
-    names = ('graph', 'stored_dtype', '_has_scale', '_mean_cost')
+    names = ('info', '_has_scale', '_mean_cost')
     before = {name: getattr(model, name) for name in names}
     scale = model.cost_scale.clone()
     try:

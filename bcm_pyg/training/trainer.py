@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,32 +15,18 @@ from tqdm import tqdm
 
 from bcm_pyg.datasets import sample_queries
 from bcm_pyg.errors import BCMError
-from bcm_pyg.graph import fingerprint
 from bcm_pyg.metrics import evaluate
 from bcm_pyg.nn import BCM, Transition
 from bcm_pyg.planning import Planner, VisitedGreedy
 from bcm_pyg.utils import Adjacency, Processes
 
-from .checkpoint import (
-    load_optimizer_state,
-    optimizer_state,
-    write_checkpoint,
-)
+from .checkpoint import Checkpoint, Progress
 from .config import FitConfig
-from .distributed import GradientSum, share_of_block, shared_checkpoint
+from .distributed import GradientSum, share_of_block
 from .history import History
 from .interrupt import Interrupt
 from .loss import block_loss
 from .optimizer import learning_rate, make_optimizer
-from .resume import (
-    check_optimizer,
-    check_tensors,
-    checked_progress,
-    describe_encoder,
-    difference,
-    part,
-    prefixed,
-)
 from .sampling import PairSampler
 from .targets import Block, make_targets
 
@@ -83,7 +68,6 @@ class Trainer:
         self.data = data
         self.config = config
         self.callback = callback
-        self.checkpoint = checkpoint
         self.processes = processes or Processes(distributed=False)
         self.history = History()
         self.interrupt = Interrupt()
@@ -104,6 +88,15 @@ class Trainer:
         )
         self.targets = make_targets(
             model, data, self.adjacency, sampler, config, self.processes
+        )
+        self.checkpoint = Checkpoint(
+            checkpoint,
+            asdict(config),
+            model,
+            self.optimizer,
+            self.targets,
+            self.generator,
+            self.processes,
         )
         self.bar = tqdm(
             total=config.steps or config.time_budget or 1,
@@ -128,7 +121,7 @@ class Trainer:
     def _run(self) -> History:
         # A half-done step cannot be saved: with a checkpoint to write, Ctrl-C
         # waits for its end. Many processes end at their next sum.
-        waits = self.checkpoint is not None and self.processes.size == 1
+        waits = self.checkpoint.path is not None and self.processes.size == 1
         try:
             with self.interrupt.remembered() if waits else nullcontext():
                 self._train()
@@ -315,81 +308,20 @@ class Trainer:
 
     def save(self) -> None:
         """Writes the checkpoint, if one is wanted."""
-        if self.checkpoint is None or not self.processes.leads:
-            return
-        moments, counts = optimizer_state(self.optimizer)
-        tensors = {
-            **prefixed('model', self.model.state_dict()),
-            **prefixed('optimizer', moments),
-            **prefixed('targets', self.targets.state()),
-            'generator': self.generator.get_state(),
-        }
-        facts = {
-            **self._identity(),
-            'optimizer': counts,
-            'history': asdict(self.history),
-            'losses': self.losses,
-            'rows': self.rows,
-            'validations': self.validations,
-            'seconds': self.seconds(),
-        }
-        write_checkpoint(self.checkpoint, tensors, facts)
+        self.checkpoint.save(
+            Progress(
+                self.history,
+                self.losses,
+                self.rows,
+                self.validations,
+                self.seconds(),
+            )
+        )
 
     def _resume(self) -> None:
-        found = shared_checkpoint(self.processes, self.checkpoint)
-        if found is None:
-            return
-        tensors, facts = found
-        for name, here in self._identity().items():
-            if name not in facts:
-                raise BCMError(
-                    f'{self.checkpoint} does not say of what {name} it is, as '
-                    'those of older releases: remove it'
-                )
-            if facts[name] != here:
-                raise BCMError(
-                    f'{self.checkpoint} is of a run with another {name}'
-                    f'{difference(facts[name], here)}: remove it, or give the '
-                    'same one'
-                )
-        try:
-            self._restore(tensors, facts)
-        except (LookupError, TypeError, ValueError, RuntimeError) as error:
-            raise BCMError(
-                f'{self.checkpoint} does not fit this map: {error!s:.500}'
-            ) from None
-
-    def _identity(self) -> dict[str, Any]:
-        """What a run that is resumed must have in common with this one."""
-        return {
-            'config': asdict(self.config),
-            'graph': fingerprint(self.data),
-            'terminal': self.model.terminal,
-            'encoder': describe_encoder(self.model.encoder),
-        }
-
-    def _restore(
-        self, tensors: dict[str, Tensor], facts: dict[str, Any]
-    ) -> None:
-        """The caller's map comes last, when nothing can go wrong any more."""
-        weights, moments, pool = (
-            part(name, tensors) for name in ('model', 'optimizer', 'targets')
-        )
-        history = checked_progress(facts)
-        check_tensors(weights, self.model.state_dict())
-        # What the pool does not know is NaN: some values now, others then.
-        check_tensors(pool, self.targets.state(), finite=False)
-        check_tensors(
-            {'generator': tensors['generator']},
-            {'generator': self.generator.get_state()},
-        )
-        check_optimizer(self.optimizer, moments, facts['optimizer'])
-        load_optimizer_state(self.optimizer, moments, facts['optimizer'])
-        self.targets.load_state(pool)
-        self.generator.set_state(tensors['generator'])
-        self.history = history
-        self.losses = facts['losses']
-        self.rows, self.validations = facts['rows'], facts['validations']
-        self.began = time.perf_counter() - facts['seconds']
-        self.model.load_state_dict(weights)
-        self.targets.rescale()
+        found = self.checkpoint.load()
+        if found is not None:
+            self.history, self.losses, self.rows, self.validations, seconds = (
+                found
+            )
+            self.began = time.perf_counter() - seconds

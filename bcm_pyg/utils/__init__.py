@@ -6,7 +6,6 @@ from ._checks import check_float as check_float
 from ._checks import check_int as check_int
 from ._files import as_path as as_path
 from ._files import read_file as read_file
-from ._files import remove_parts as remove_parts
 from ._files import replace_file as replace_file
 from ._processes import Processes as Processes
 from .adjacency import Adjacency

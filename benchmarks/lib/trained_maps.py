@@ -58,17 +58,17 @@ def fit_config(targets: str = 'sweeps', **settings: Any) -> FitConfig:
 
 def settings_of(model: BCM) -> Row:
     """Settings of the training of a map, defaults filled in."""
-    return {name: model.record['config'][name] for name in TOLD}
+    return {name: model.info.training['config'][name] for name in TOLD}
 
 
 def ended_by(model: BCM) -> str:
     """Whether time or steps ended the training of a map."""
-    return 'time' if model.record['config']['steps'] is None else 'steps'
+    return 'time' if model.info.training['config']['steps'] is None else 'steps'
 
 
 def training_of(model: BCM) -> Row:
     """How the training of a map of the cache went."""
-    return model.record['benchmark']
+    return model.info.training['benchmark']
 
 
 def cache_name(
@@ -117,7 +117,7 @@ def trained_map(
     """
     if is_cached(name):
         model = cached_map(name, data)
-        _check_config(name, model.record['config'], config, data)
+        _check_config(name, model.info.training['config'], config, data)
         return model
     checkpoint = CACHE / f'{name}.ckpt'
     seed_everything(config.seed)
@@ -126,8 +126,8 @@ def trained_map(
     history = fit(model, data, config, progress=True, resume=checkpoint)
     if history.interrupted:  # fit keeps that to itself
         raise KeyboardInterrupt
-    model.record['benchmark'] = {
-        'train_seconds': round(model.record['seconds'], 1),
+    model.info.training['benchmark'] = {
+        'train_seconds': round(model.info.training['seconds'], 1),
         'steps': history.steps,
         'rows_per_second': round(history.rows_per_second),
         # A row may be of a later command and commit.
@@ -156,7 +156,7 @@ def _check_config(name: str, there: Row, asked: FitConfig, data: Data) -> None:
         'validation_queries': 0,
     }
     fit(other, data, replace(asked, **none))
-    today = other.record['config']
+    today = other.info.training['config']
     today['validation_queries'] = asked.validation_queries
     odd = [
         field

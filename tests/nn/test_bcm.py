@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -221,8 +222,8 @@ def test_from_data(grid: Data) -> None:
     assert model.terminal == 'calibrated'
     mean = grid.edge_cost.double().mean().item()
     assert float(model.cost_scale) == pytest.approx(mean)
-    assert model.graph == fingerprint(grid)
-    assert model.record == {}
+    assert model.info.fingerprint == fingerprint(grid)
+    assert model.info.training == {}
     model = BCM.from_data(grid, 'k_hot', 'paper', bins=4)
     assert str(model.encoder) == 'KHotEncoder(bins=[4, 4])'
     assert model.terminal == 'paper'
@@ -252,7 +253,7 @@ def test_from_data_tries_a_module(
 def test_from_raw_data() -> None:
     raw = random_graph(12, 30, seed=5, axes=3)
     model = BCM.from_data(raw)
-    assert model.graph == fingerprint(planning_graph(raw))
+    assert model.info.fingerprint == fingerprint(planning_graph(raw))
     assert model.distance(raw, 0, [1, 2]).shape == (2,)
 
 
@@ -285,7 +286,7 @@ def test_paper(grid: Data) -> None:
     assert float(model.encoder.tables[0].detach().abs().max()) <= 10**-0.5
     assert model.terminal == 'paper'
     assert float(model.cost_scale) == 1
-    assert model.graph == fingerprint(grid)
+    assert model.info.fingerprint == fingerprint(grid)
     assert isinstance(BCM.paper(grid, 'k_hot').encoder, KHotEncoder)
     assert BCM.paper(grid, init='smooth').encoder.init == 'smooth'
     model = BCM.paper(grid, OneHotEncoder(100))
@@ -295,11 +296,11 @@ def test_paper(grid: Data) -> None:
 @pytest.mark.parametrize('encoder', ['interaction', 'gnn'])
 def test_reset_parameters(grid: Data, encoder: str) -> None:
     model = tiny_map(grid, encoder)
-    model.record = {'steps': 3}
+    model.info = replace(model.info, training={'steps': 3})
     before = {k: v.clone() for k, v in model.state_dict().items()}
     torch.manual_seed(7)
     model.reset_parameters()
-    assert model.record == {}
+    assert model.info.training == {}
     for key, value in model.named_parameters():
         if key.endswith('bias') and not before[key].any():
             continue  # PyG starts them at 0

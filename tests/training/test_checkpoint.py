@@ -15,9 +15,10 @@ import torch
 
 from bcm_pyg import BCM, BCMError, FitConfig, fit
 from bcm_pyg.datasets import weighted_grid
+from bcm_pyg.io import read_file, write_file
 from bcm_pyg.nn import InteractionEncoder, Transition
 from bcm_pyg.training import trainer as trainer_module
-from bcm_pyg.training.checkpoint import read_checkpoint, write_checkpoint
+from bcm_pyg.training.checkpoint import FORMAT
 
 CONFIG = FitConfig(steps=24, seeds=10, validations=3, validation_queries=8)
 
@@ -106,7 +107,7 @@ def test_a_pool_may_know_less_than_that_of_the_start(tmp_path, monkeypatch):
                 callback=stop_at(9),
                 resume=path,
             )
-        tensors, _ = read_checkpoint(path)
+        _, tensors = read_file(path.read_bytes(), FORMAT, path)
         odd += bool(tensors['targets.value'].isnan().any())
         again = fit(BCM.from_data(data), data, run, resume=path)
         assert again.steps == 40
@@ -131,10 +132,10 @@ def test_another_run_is_refused(tmp_path):
     with pytest.raises(BCMError, match='another config'):
         fit(model, data, FitConfig(steps=25), resume=path)
     other = weighted_grid('ushape', side=10, seed=4)
-    graph = model.graph
+    graph = model.info.fingerprint
     with pytest.raises(BCMError, match='another graph'):
         fit(model, other, CONFIG, resume=path)
-    assert model.graph == graph
+    assert model.info.fingerprint == graph
 
 
 def test_another_map_is_refused_and_left_alone(tmp_path):
@@ -178,15 +179,15 @@ def test_an_encoder_without_a_name_is_resumed(tmp_path):
     assert fit(model, data, CONFIG, resume=path).steps == 24
 
 
-def test_older_files_are_refused(tmp_path):
+def test_files_that_do_not_say_of_what_run_they_are(tmp_path):
     path = tmp_path / 'run.safetensors'
     model, data = make()
     fit(model, data, CONFIG, resume=path)
     for name in ('terminal', 'encoder'):
-        tensors, facts = read_checkpoint(path)
-        del facts[name]
-        write_checkpoint(tmp_path / 'old', tensors, facts)
-        with pytest.raises(BCMError, match=f'not say of what {name}.*remove'):
+        identity, tensors = read_file(path.read_bytes(), FORMAT, path)
+        del identity[name]
+        write_file(tmp_path / 'old', FORMAT, identity, tensors)
+        with pytest.raises(BCMError, match=f'another {name}: remove it'):
             fit(model, data, CONFIG, resume=tmp_path / 'old')
 
 
@@ -207,42 +208,43 @@ def test_files_of_another_structure(tmp_path, optimizer):
     model = BCM(encoder, Transition(encoder.out_channels, 4, 4))
     fit(model, data, config, resume=path)
     before = {k: v.clone() for k, v in model.state_dict().items()}
-    tensors, facts = read_checkpoint(path)
+    identity, tensors = read_file(path.read_bytes(), FORMAT, path)
 
-    def refused(tensors, facts):
-        write_checkpoint(other, tensors, facts)
+    def refused(identity, tensors):
+        write_file(other, FORMAT, identity, tensors)
         with pytest.raises(BCMError) as caught:
             fit(model, data, config, resume=other)
         assert len(str(caught.value)) < 1000
         for name, value in model.state_dict().items():
             assert torch.equal(value, before[name])
 
-    for value in ([1, 2], 'x', None, {}, {'config': 1}):
-        refused(tensors, value)
-    odd = [None, 'x', [1], ['x'], {'0': 1}, {'a.b': 1}, {'0.step': 'x'}, -1]
-    for key in ('history', 'losses', 'rows', 'seconds', 'validations'):
-        refused(tensors, {k: v for k, v in facts.items() if k != key})
-        for value in [*odd, float('nan')]:
-            if (key, value) != ('losses', [1]):
-                refused(tensors, {**facts, key: value})
-    for value in odd:
-        refused(tensors, {**facts, 'optimizer': value})
-    for key in facts['history']:
-        if key != 'interrupted':
-            history = {**facts['history'], key: 'x'}
-            refused(tensors, {**facts, 'history': history})
+    odd = [None, 'x', [1], {'0': 1}, {'config': 1}, -1]
+    for key in identity:
+        for value in odd:
+            refused({**identity, key: value}, tensors)
+    refused({}, tensors)
+    refused(identity, {})
+    may_be_nan = ('targets.value', 'run.history', 'run.losses')
     for key, value in tensors.items():
-        refused({k: v for k, v in tensors.items() if k != key}, facts)
-        refused({**tensors, key: value[None]}, facts)
-        refused({**tensors, key: value.to(torch.int16)}, facts)
-        if value.is_floating_point() and key != 'targets.value':
-            refused({**tensors, key: value * float('nan')}, facts)
-    refused({**tensors, 'targets.value': tensors['targets.value'] - 99}, facts)
+        refused(identity, {k: v for k, v in tensors.items() if k != key})
+        refused(identity, {**tensors, key: value[None]})
+        refused(identity, {**tensors, key: value.to(torch.int16)})
+        if value.is_floating_point() and value.numel() > 0:
+            refused(identity, {**tensors, key: value.bfloat16()})
+            for scale in (float('nan'), float('inf')):
+                if key not in may_be_nan:
+                    refused(identity, {**tensors, key: (value + 1) * scale})
+    for key in ('targets.value', 'run.counts', 'run.history'):
+        refused(identity, {**tensors, key: tensors[key] - 1e9})
     for key in ('targets.goals', 'targets.next'):
         for shift in (-(10**6), 10**6):
-            refused({**tensors, key: tensors[key] + shift}, facts)
-    refused({**tensors, 'model.x': torch.ones(1)}, facts)
-    refused({**tensors, 'optimizer.99.mean': torch.ones(1)}, facts)
+            refused(identity, {**tensors, key: tensors[key] + shift})
+    for key, value in tensors.items():
+        if key.startswith('optimizer.') and key.endswith('.step'):
+            if value.dtype == torch.float64:  # a plain number, not a tensor
+                refused(identity, {**tensors, key: value - 99})
+    for key in ('x', 'model.x', 'optimizer.99.mean', 'optimizer.x', 'run.x'):
+        refused(identity, {**tensors, key: torch.ones(1)})
     assert fit(model, data, config, resume=path).steps == 4
 
 
@@ -278,25 +280,29 @@ def test_damaged_file(tmp_path, damage):
         fit(model, data, CONFIG, resume=path)
 
 
-def test_write_is_atomic(tmp_path, monkeypatch):
-    path = tmp_path / 'file'
-    write_checkpoint(path, {'a': torch.ones(3)}, {'step': 1})
-
-    def broken(source, target):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, 'replace', broken)
-    with pytest.raises(KeyboardInterrupt):
-        write_checkpoint(path, {'a': torch.zeros(3)}, {'step': 2})
-    tensors, facts = read_checkpoint(path)
-    assert facts == {'step': 1} and tensors['a'].tolist() == [1, 1, 1]
-    assert [p.name for p in tmp_path.iterdir()] == ['file']
+def test_odd_files(tmp_path):
+    model, data = make()
+    os.mkfifo(tmp_path / 'pipe')  # must not make it wait
+    with pytest.raises(BCMError, match='pipe is not a file'):
+        fit(model, data, CONFIG, resume=tmp_path / 'pipe')
+    for path in (tmp_path / ('x' * 400), '\ud800'):
+        with pytest.raises(BCMError, match='cannot write the checkpoint'):
+            fit(model, data, CONFIG, resume=path)
 
 
-def test_what_killed_writes_left_goes(tmp_path):
-    (tmp_path / '.file.0123abcd.part').write_text('half')
-    write_checkpoint(tmp_path / 'file', {'a': torch.ones(3)}, {'step': 1})
-    assert [p.name for p in tmp_path.iterdir()] == ['file']
+def test_many_losses_and_validations(tmp_path):
+    """They are tensors: what JSON has is limited."""
+    path = tmp_path / 'run'
+    model, data = make()
+    fit(model, data, CONFIG, resume=path)
+    identity, tensors = read_file(path.read_bytes(), FORMAT, path)
+    long = {
+        'run.losses': torch.rand(10**5, dtype=torch.float64),
+        'run.history': torch.ones(5, 10**5, dtype=torch.float64),
+    }
+    write_file(path, FORMAT, identity, {**tensors, **long})
+    history = fit(model, data, CONFIG, resume=path)
+    assert len(history.step) == 10**5 + 1  # and one for the last losses
 
 
 KILLED = """

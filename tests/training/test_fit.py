@@ -114,8 +114,8 @@ def test_a_graph_without_queries(kind: str) -> None:
     assert all(math.isnan(rate) for rate in history.success_rate)
     assert all(math.isfinite(loss) for loss in history.loss)
     assert weights(model) != before
-    assert model.record['validation_gap'] is None
-    json.dumps(model.record, allow_nan=False)
+    assert model.info.training['validation_gap'] is None
+    json.dumps(model.info.training, allow_nan=False)
 
 
 @pytest.mark.parametrize('kind', KINDS)
@@ -141,13 +141,13 @@ def test_other_coordinates(axes: int, kind: str) -> None:
     history = fit(model, data, tiny(targets=kind, steps=4))
     assert history.steps == 4
     assert is_finite(model)
-    assert model.graph == fingerprint(planning_graph(data))
+    assert model.info.fingerprint == fingerprint(planning_graph(data))
 
 
 def test_history_and_record(grid: Data) -> None:
     called: list[tuple[int, dict[str, float]]] = []
     model = small_map(grid)
-    assert model.graph is None
+    assert model.info.fingerprint is None
     config = tiny(steps=20, validations=3)
     history = fit(
         model, grid, config, callback=lambda *args: called.append(args)
@@ -171,8 +171,8 @@ def test_history_and_record(grid: Data) -> None:
     for _, metrics in called:
         assert set(metrics) == {'loss', 'gap', 'success_rate', 'seconds'}
 
-    assert model.graph == fingerprint(grid)
-    record = json.loads(json.dumps(model.record, allow_nan=False))
+    assert model.info.fingerprint == fingerprint(grid)
+    record = json.loads(json.dumps(model.info.training, allow_nan=False))
     assert record['steps'] == 20
     assert record['seconds'] >= history.seconds[-1]
     assert record['validation_success_rate'] == history.success_rate[-1]
@@ -196,7 +196,7 @@ def test_no_steps(grid: Data, capsys: pytest.CaptureFixture[str]) -> None:
     assert history.steps == 0
     assert history.step == [0]
     assert weights(model) == before
-    assert model.record['steps'] == 0
+    assert model.info.training['steps'] == 0
 
 
 @pytest.mark.parametrize('kind', KINDS)
@@ -242,7 +242,7 @@ def test_training_goes_on(grid: Data) -> None:
     before = weights(model)
     fit(model, grid, tiny(steps=2))
     assert weights(model) != before
-    assert model.record['steps'] == 2
+    assert model.info.training['steps'] == 2
 
 
 @pytest.mark.parametrize('training', [True, False])
@@ -280,7 +280,7 @@ def test_an_encoder_that_fails_leaves_the_map_of_its_old_graph(
 ) -> None:
     model = BCM.from_data(grid)
     fit(model, grid, tiny(steps=1))
-    graph, scale = model.graph, float(model.cost_scale)
+    graph, scale = model.info.fingerprint, float(model.cost_scale)
     other = weighted_grid('open', side=6, costs='mild', seed=9)
 
     def fail(*args: Any) -> None:
@@ -289,7 +289,7 @@ def test_an_encoder_that_fails_leaves_the_map_of_its_old_graph(
     monkeypatch.setattr(model.encoder, 'forward', fail)
     with pytest.raises(RuntimeError, match='no such code'):
         fit(model, other, tiny(steps=1))
-    assert (model.graph, float(model.cost_scale)) == (graph, scale)
+    assert (model.info.fingerprint, float(model.cost_scale)) == (graph, scale)
 
 
 @pytest.mark.parametrize('kind', KINDS)
@@ -298,14 +298,14 @@ def test_an_encoder_that_fails_leaves_the_map_of_its_old_graph(
 )
 def test_a_graph_of_another_size(grid: Data, encoder: str, kind: str) -> None:
     model = BCM.from_data(grid, encoder)
-    before = weights(model), model.graph
+    before = weights(model), model.info.fingerprint
     for side in (9, 11):
         other = weighted_grid('open', side=side)
         with pytest.raises(BCMError, match='built for 100 nodes .got a graph'):
             fit(model, other, tiny(targets=kind, steps=2, validations=0))
         with pytest.raises(BCMError, match='built for 100 nodes .got a graph'):
             Planner(model, other)
-    assert (weights(model), model.graph) == before
+    assert (weights(model), model.info.fingerprint) == before
 
 
 def test_updating_beats_starting_anew() -> None:
@@ -323,7 +323,7 @@ def test_updating_beats_starting_anew() -> None:
         history = fit(model, dear, FitConfig(steps=40, validations=1))
         losses.append(history.loss[-1])
     assert float(old.cost_scale) == scale  # values keep their meaning
-    assert old.graph == new.graph
+    assert old.info.fingerprint == new.info.fingerprint
     assert losses[0] < losses[1] / 2
 
 

@@ -37,8 +37,8 @@ def test_interrupted_in_a_step(
     assert history.interrupted is True
     assert history.steps == history.step[-1] == after
     assert not model.training
-    assert model.record['steps'] == after
-    assert model.graph == fingerprint(grid)
+    assert model.info.training['steps'] == after
+    assert model.info.fingerprint == fingerprint(grid)
     assert is_finite(model)
     assert len(Planner(model, grid)([0], [5])) == 1
 
@@ -131,7 +131,7 @@ def test_interrupted_by_the_callback(grid: Data, always: bool) -> None:
     assert history.interrupted is True
     assert 0 < history.steps < 20
     assert calls[0] == history.steps
-    assert model.record['steps'] == history.steps
+    assert model.info.training['steps'] == history.steps
     assert is_finite(model)
 
 

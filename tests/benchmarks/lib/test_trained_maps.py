@@ -7,9 +7,10 @@ import torch
 
 from bcm_pyg import FitConfig, Planner, fit
 from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.io import read_file, write_file
 from bcm_pyg.planning import Greedy, VisitedGreedy
 from bcm_pyg.training import graph_defaults, trainer
-from bcm_pyg.training.checkpoint import read_checkpoint, write_checkpoint
+from bcm_pyg.training.checkpoint import FORMAT
 from benchmarks.lib import trained_maps
 from benchmarks.lib.graphs import SCENARIOS, TRIPS, Grid
 from benchmarks.lib.measure import keeps_edges
@@ -89,9 +90,12 @@ def test_a_stopped_training_is_not_cached_and_goes_on(folders, monkeypatch):
     assert checkpoint.exists() and not is_cached('cut')
 
     monkeypatch.setattr(trained_maps, 'fit', fit)
-    tensors, facts = read_checkpoint(checkpoint)
-    assert 0 < facts['history']['steps'] < 12
-    write_checkpoint(checkpoint, tensors, {**facts, 'seconds': 1000.0})
+    content = checkpoint.read_bytes()
+    identity, tensors = read_file(content, FORMAT, checkpoint)
+    counts = tensors['run.counts']
+    assert 0 < counts[0] < 12
+    counts[-1] = 1000.0  # seconds
+    write_file(checkpoint, FORMAT, identity, tensors)
     model = trained_map('cut', data, config)
     record = training_of(model)
     assert is_cached('cut') and not checkpoint.exists()
@@ -144,7 +148,7 @@ def test_same_steps_needs_a_timed_row(folders):
     assert map_job(grid, 'sweeps', busy).run() is None
     results.add(timed_row())
     model = load_or_train(grid, 'paper', busy)
-    assert model.record['steps'] == 3 and model.terminal == 'paper'
+    assert model.info.training['steps'] == 3 and model.terminal == 'paper'
     row = map_job(grid, 'paper', arguments()).run()
     assert row['ended_by'] == 'steps' and row['sweeps'] == 1
 

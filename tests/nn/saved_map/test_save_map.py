@@ -13,16 +13,22 @@ from map_folders import (
     Lazy,
     Looking,
     Tied,
-    as_version_1,
     assert_same,
     read_config,
+    weights_of,
 )
 from torch_geometric.data import Data
 
 import bcm_pyg
 from bcm_pyg import BCM, BCMError, FitConfig, fit
 from bcm_pyg.graph import fingerprint
-from bcm_pyg.nn import GNNEncoder, NodeEncoder, Transition, register_encoder
+from bcm_pyg.nn import (
+    GNNEncoder,
+    MapInfo,
+    NodeEncoder,
+    Transition,
+    register_encoder,
+)
 from bcm_pyg.nn.encoders import resolver
 
 NAN, INF = float('nan'), float('inf')
@@ -34,14 +40,13 @@ def test_round_trip(
     grid: Data, tmp_path: Path, encoder: str, terminal: str
 ) -> None:
     model = BCM.from_data(grid, encoder, terminal)
-    model.record = {'steps': 3, 'gap': 0.1, 'config': {'lr': 1e-3, 'x': None}}
+    training = {'steps': 3, 'gap': 0.1, 'config': {'lr': 1e-3, 'x': None}}
+    model.info = MapInfo(fingerprint(grid), training)
     model.save(tmp_path / 'deep' / 'map')
     other = BCM.load(tmp_path / 'deep' / 'map', grid)
     assert_same(model, other, grid)
     assert other.terminal == terminal
-    assert other.record == model.record
-    assert other.graph == model.graph == fingerprint(grid)
-    assert other.stored_dtype == 'float32'
+    assert other.info == MapInfo(fingerprint(grid), training, 'float32')
     starts, goals = torch.arange(50), torch.arange(50, 100)
     assert torch.equal(
         model.distance(grid, starts, goals), other.distance(grid, starts, goals)
@@ -63,10 +68,10 @@ def test_round_trip_of_options(grid: Data, tmp_path: Path) -> None:
     encoder = GNNEncoder.from_data(grid, channels=8, gnn='GraphSAGE')
     model = BCM(encoder, Transition(encoder.out_channels, 16, 12))
     model.save(tmp_path)
-    assert model.graph is None
+    assert model.info.fingerprint is None
     other = BCM.load(tmp_path, grid)
     assert_same(model, other, grid)
-    assert other.graph is None
+    assert other.info.fingerprint is None
     paper = BCM.paper(grid)
     paper.save(tmp_path)
     assert_same(paper, BCM.load(tmp_path, grid), grid)
@@ -104,8 +109,8 @@ def test_how_it_was_trained_and_what_it_scored(
     config = FitConfig(steps=3, validation_queries=4, seed=5)
     fit(model, grid, config)
     model.save(tmp_path)
-    record = BCM.load(tmp_path, grid).record
-    assert record == model.record
+    record = BCM.load(tmp_path, grid).info.training
+    assert record == model.info.training
     assert record['steps'] == 3
     assert record['config']['seed'] == 5
     assert record['validation_gap'] is None or record['validation_gap'] >= 0
@@ -117,46 +122,24 @@ def test_what_is_in_the_folder(diamond: Data, tmp_path: Path) -> None:
     model = tiny_map(diamond)
     model.save(tmp_path)
     config = read_config(tmp_path)
-    name = config['weights']['file']
+    name = weights_of(tmp_path).name
     assert sorted(os.listdir(tmp_path)) == ['config.json', name]
     content = (tmp_path / name).read_bytes()
-    assert config['weights'] == {
-        'file': f'map-{hashlib.sha256(content).hexdigest()[:16]}.safetensors',
-        'sha256': hashlib.sha256(content).hexdigest(),
-        'bytes': len(content),
-        'dtype': 'float32',
-    }
+    digest = hashlib.sha256(content).hexdigest()
+    assert name == f'map-{digest[:16]}.safetensors'
+    assert config['files'] == {'map': {'sha256': digest, 'bytes': len(content)}}
+    assert config['dtype'] == 'float32'
     assert config['format'] == 'bcm_pyg.map'
-    assert config['version'] == 2
+    assert config['version'] == 3
     assert config['encoder'] == {
         'name': 'interaction',
         'config': model.encoder.config(),  # type: ignore[operator]
     }
     assert config['transition'] == model.transition.config()
     assert config['terminal'] == 'calibrated'
-    assert config['graph'] is None
-    assert config['record'] == {}
+    assert config['fingerprint'] is None
+    assert config['training'] == {}
     assert len(config['sha256']) == 64
-
-
-def test_maps_of_version_1_load(diamond: Data, saved: Path) -> None:
-    model = BCM.load(saved, diamond)
-    as_version_1(saved)
-    assert sorted(read_config(saved)) == [
-        'encoder',
-        'format',
-        'graph',
-        'record',
-        'terminal',
-        'transition',
-        'version',
-        'weights',
-    ]
-    other = BCM.load(saved, diamond)
-    assert_same(model, other, diamond)
-    assert other.stored_dtype == 'float32'
-    other.save(saved)
-    assert read_config(saved)['version'] == 2
 
 
 def test_a_second_save_replaces_the_first(
@@ -164,11 +147,11 @@ def test_a_second_save_replaces_the_first(
 ) -> None:
     model = tiny_map(diamond)
     model.save(tmp_path)
-    first = read_config(tmp_path)['weights']['file']
+    first = weights_of(tmp_path).name
     model.reset_parameters()
     model.save(tmp_path)
     assert_same(model, BCM.load(tmp_path, diamond), diamond)
-    second = read_config(tmp_path)['weights']['file']
+    second = weights_of(tmp_path).name
     assert first != second
     assert sorted(os.listdir(tmp_path)) == ['config.json', second]
     model.save(tmp_path)  # the very same
@@ -204,7 +187,7 @@ def test_a_record_that_is_no_json(
 ) -> None:
     before = sorted(os.listdir(saved))
     model = tiny_map(diamond)
-    model.record = {'value': value}
+    model.info = MapInfo(training={'value': value})
     with pytest.raises(BCMError, match='the map cannot be saved'):
         model.save(saved)
     assert sorted(os.listdir(saved)) == before

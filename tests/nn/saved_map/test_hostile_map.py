@@ -22,11 +22,11 @@ from map_folders import (
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError
-from bcm_pyg.nn.io import build as build_module
-from bcm_pyg.nn.io import load as load_module
+from bcm_pyg.io import TensorFile
+from bcm_pyg.nn import saved_map
 
 ENCODER = ('encoder', 'config')
-NAME = 'is not the name of weights in the folder'
+MAP = ('files', 'map')
 
 
 # Sizes ----------------------------------------------------------------------
@@ -62,13 +62,13 @@ def test_no_map_is_allocated_before_its_shapes_are_known(
     diamond: Data, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     devices = []
-    build = build_module.build
+    build = saved_map._build
 
-    def watch(config: Any, cls: type[BCM], device: str = 'cpu') -> BCM:
+    def watch(cls: type[BCM], config: Any, device: str = 'cpu') -> BCM:
         devices.append(device)
-        return build(config, cls, device)
+        return build(cls, config, device)
 
-    monkeypatch.setattr(build_module, 'build', watch)
+    monkeypatch.setattr(saved_map, '_build', watch)
     in_config('transition', 'hidden_channels', value=9)(saved)
     refuse(saved, diamond, 'of shape')
     assert devices == ['meta']
@@ -100,7 +100,7 @@ def test_many_small_parts_of_a_file_that_is_not_there(
         file.write(struct.pack('<Q', 2**29))
         file.truncate(2**30)
     refuse(saved, diamond, r'has 1073741824 bytes, not \d+')
-    in_config('weights', 'bytes', value=2**30)(saved)
+    in_config(*MAP, 'bytes', value=2**30)(saved)
     refuse(saved, diamond, 'header has 536,870,912 bytes, more than the')
 
 
@@ -110,7 +110,7 @@ def test_weights_are_not_read_before_they_are_wanted(
     def read(*args: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(load_module, 'read_tensors', read)
+    monkeypatch.setattr(TensorFile, 'read', read)
     in_config('transition', 'hidden_channels', value=9)(saved)
     refuse(saved, diamond, r'not torch.float32 of shape \(9')
 
@@ -118,7 +118,7 @@ def test_weights_are_not_read_before_they_are_wanted(
 def test_many_layers_that_are_there(
     diamond: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build_module, 'SPARE_CALLS', 0)
+    monkeypatch.setattr(saved_map, 'SPARE_CALLS', 0)
     model = BCM.from_data(diamond, 'gnn', num_layers=40, channels=1)
     model.save(tmp_path)
     other = BCM.load(tmp_path, diamond)
@@ -128,7 +128,7 @@ def test_many_layers_that_are_there(
 def test_a_config_of_a_gigabyte(diamond: Data, saved: Path) -> None:
     with open(saved / 'config.json', 'r+b') as file:
         file.truncate(2**30)
-    refuse(saved, diamond, 'config.json has 1,073,741,824 bytes, more than')
+    refuse(saved, diamond, 'config.json: it has 1,073,741,824 bytes, more than')
 
 
 @pytest.mark.parametrize('text', ['[', '{"format":'])
@@ -139,9 +139,9 @@ def test_a_deep_config(diamond: Data, saved: Path, text: str) -> None:
 
 def test_deep_parts_of_a_config(diamond: Data, saved: Path) -> None:
     text = '[' * 900 + ']' * 900
-    in_text(lambda t: t.replace('"record": {}', f'"record": {{"x": {text}}}'))(
-        saved
-    )
+    in_text(
+        lambda t: t.replace('"training": {}', f'"training": {{"x": {text}}}')
+    )(saved)
     refuse(saved, diamond, 'readable map')
 
 
@@ -154,7 +154,7 @@ def test_deep_parts_of_an_encoder(diamond: Data, saved: Path) -> None:
 
 
 def test_long_numbers_and_names(diamond: Data, saved: Path) -> None:
-    in_text(lambda t: t.replace('"version": 2', '"version": ' + '9' * 10**5))(
+    in_text(lambda t: t.replace('"version": 3', '"version": ' + '9' * 10**5))(
         saved
     )
     refuse(saved, diamond, 'readable map: config.json')
@@ -196,8 +196,13 @@ def test_weights_elsewhere(diamond: Data, saved: Path, name: str) -> None:
     path = weights_of(saved)
     (saved.parent / path.name).write_bytes(path.read_bytes())
     name = name.format(folder=saved.parent, weights=path.name)
-    in_config('weights', 'file', value=name)(saved)
-    refuse(saved, diamond, NAME)
+    config = read_config(saved)
+    config['files'] = {name: config['files']['map']}
+    write_config(saved, config)
+    refuse(saved, diamond, "no valid 'map'")
+    config['files'] = {'map': {'sha256': name, 'bytes': 9}}
+    write_config(saved, config)
+    refuse(saved, diamond, "no valid 'sha256'")
 
 
 def test_links(diamond: Data, saved: Path) -> None:
@@ -263,9 +268,9 @@ def test_names_of_gnns_are_those_of_gnns(
 def test_a_digest_is_no_secret(diamond: Data, saved: Path) -> None:
     """What a config says under a right digest is believed."""
     config = read_config(saved)
-    config['record'] = {'gap': 0.0}
+    config['training'] = {'gap': 0.0}
     write_config(saved, config)
-    assert BCM.load(saved, diamond).record == {'gap': 0.0}
+    assert BCM.load(saved, diamond).info.training == {'gap': 0.0}
 
 
 # What is said of them -------------------------------------------------------
@@ -276,8 +281,8 @@ def test_a_digest_is_no_secret(diamond: Data, saved: Path) -> None:
     [
         in_config('encoder', 'name', value='x' * 10**5),
         in_config('terminal', value='x' * 10**5),
-        in_config('weights', 'bytes', value=10**4200),
-        in_config('weights', 'dtype', value='x' * 10**5),
+        in_config(*MAP, 'bytes', value=10**4200),
+        in_config('dtype', value='x' * 10**5),
         in_config(*ENCODER, 'channels', value=10**4200),
         in_config(*ENCODER, 'z' * 10**5, value=1),
         in_config('transition', 'z' * 10**5, value=1),

@@ -28,7 +28,7 @@ def test_weights_of_a_terabyte_that_are_not_there(
 ) -> None:
     with open(weights_of(saved), 'r+b') as file:
         file.truncate(2**40)
-    in_config('weights', 'bytes', value=2**40)(saved)
+    in_config('files', 'map', 'bytes', value=2**40)(saved)
     refuse(saved, diamond, 'are 1,099,511,627,776 bytes, but its tensors take')
 
 

@@ -7,16 +7,15 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import tiny_map
-from map_folders import assert_same, read_config
+from map_folders import assert_same, weights_of
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError
-from bcm_pyg.nn.io import folder as folder_module
-from bcm_pyg.nn.io import save as save_module
-from bcm_pyg.nn.io.folder import writing
+from bcm_pyg.io import folder as folder_module
 
 
 @pytest.mark.parametrize('call', [1, 2])
@@ -30,8 +29,8 @@ def test_a_save_that_stops_leaves_the_old_map(
 ) -> None:
     old = BCM.load(saved, diamond)
     new = tiny_map(diamond)
-    new.graph = old.graph
-    write, calls = save_module.replace_file, []
+    new.info = old.info
+    write, calls = folder_module.replace_file, []
 
     def stop(path: Path, content: bytes) -> None:
         calls.append(path.name)
@@ -40,7 +39,7 @@ def test_a_save_that_stops_leaves_the_old_map(
         write(path, content)
 
     with monkeypatch.context() as patch:
-        patch.setattr(save_module, 'replace_file', stop)
+        patch.setattr(folder_module, 'replace_file', stop)
         expected = BCMError if error is OSError else error
         with pytest.raises(expected, match='no more'):
             new.save(saved)
@@ -98,7 +97,7 @@ def test_leftovers_go_with_the_next_save(diamond: Data, saved: Path) -> None:
     tiny_map(diamond).save(saved)
     assert sorted(os.listdir(saved)) == [
         'config.json',
-        read_config(saved)['weights']['file'],
+        weights_of(saved).name,
     ]
 
 
@@ -116,7 +115,7 @@ def test_savers_wait_for_each_other(
 ) -> None:
     model = tiny_map(diamond)
     thread = threading.Thread(target=model.save, args=[saved])
-    with writing(saved) as is_locked:
+    with folder_module._locked(saved) as (is_locked, _):
         assert is_locked
         thread.start()
         thread.join(0.2)
@@ -156,19 +155,17 @@ def test_a_load_meets_a_save(
     diamond: Data, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The weights go just after the config that names them was read."""
-    from bcm_pyg.nn.io import load as load_module
-
     model = tiny_map(diamond)
-    read, calls = load_module.read_config, []
+    read, calls = folder_module._read_config, []
 
-    def read_and_save(folder: Path) -> dict:
-        config = read(folder)
-        calls.append(config['weights']['file'])
+    def read_and_save(folder: Path, *args: Any) -> dict:
+        config = read(folder, *args)
+        calls.append(config['files']['map']['sha256'])
         if len(calls) == 1:
             model.save(folder)
         return config
 
-    monkeypatch.setattr(load_module, 'read_config', read_and_save)
+    monkeypatch.setattr(folder_module, '_read_config', read_and_save)
     assert_same(model, BCM.load(saved, diamond), diamond)
     assert len(set(calls)) == len(calls) == 2
 

@@ -30,7 +30,7 @@ def test_round_trip_of_small_maps(
     for key, value in model.state_dict().items():
         assert torch.equal(value, before[key])  # it was not changed itself
     other = BCM.load(tmp_path / 'map', grid)
-    assert (model.stored_dtype, other.stored_dtype) == ('float32', dtype)
+    assert (model.info.dtype, other.info.dtype) == ('float32', dtype)
     assert str(other) == str(model)
     steps = {'float16': 2**-11, 'int8': 0.5 / 127 * (1 + 2**-7)}
     for key, value in other.state_dict().items():
@@ -44,7 +44,7 @@ def test_round_trip_of_small_maps(
     for again in (dtype, 'float32'):
         other.save(tmp_path / again, dtype=again)
         third = BCM.load(tmp_path / again, grid)
-        assert third.stored_dtype == again
+        assert third.info.dtype == again
         for key, value in third.state_dict().items():
             assert torch.equal(value, other.state_dict()[key])
     names = [os.listdir(tmp_path / name) for name in ('map', dtype)]
@@ -106,7 +106,7 @@ def test_training_on_forgets_the_dtype(grid: Data, tmp_path: Path) -> None:
     model = BCM.load(tmp_path, grid)
     assert model.storage_bytes() == model.storage_bytes('int8')
     fit(model, grid, FitConfig(steps=1))
-    assert model.stored_dtype == 'float32'
+    assert model.info.dtype == 'float32'
     model = BCM.load(tmp_path, grid)
     model.reset_parameters()
     assert model.storage_bytes() == model.storage_bytes('float32')
@@ -153,14 +153,14 @@ def damaged_scale(value: float) -> Callable[[dict[str, Tensor]], None]:
 @pytest.mark.parametrize(
     ('change', 'message'),
     [
-        (lambda s: s.pop(W + '.scale'), 'no bfloat16 scales'),
+        (lambda s: s.pop(W + '.scale'), 'no tensor .*lin2.weight.scale'),
         (
             lambda s: s.update({W + '.scale': s[W + '.scale'].float()}),
-            'no bfloat16 scales',
+            'weight.scale is torch.float32 .*not torch.bfloat16',
         ),
         (
             lambda s: s.update({W + '.scale': s[W + '.scale'][:, :1].clone()}),
-            r'no bfloat16 scales of shape \(256, 2\)',
+            r'weight.scale .*not torch.bfloat16 of shape \(256, 2\)',
         ),
         (damaged_scale(INF), 'lin2.weight has scales that are not positive'),
         (damaged_scale(NAN), 'lin2.weight has scales that are not positive'),
@@ -205,12 +205,12 @@ def test_a_small_file_under_the_name_of_a_large_one(
     grid: Data, tmp_path: Path
 ) -> None:
     BCM.from_data(grid).save(tmp_path, dtype='float16')
-    in_config('weights', 'dtype', value='float32')(tmp_path)
+    in_config('dtype', value='float32')(tmp_path)
     with pytest.raises(BCMError, match='is torch.float16 of shape'):
         BCM.load(tmp_path, grid)
     BCM.from_data(grid).save(tmp_path)
     for dtype in SMALL:
-        in_config('weights', 'dtype', value=dtype)(tmp_path)
+        in_config('dtype', value=dtype)(tmp_path)
         with pytest.raises(BCMError, match='is torch.float32'):
             BCM.load(tmp_path, grid)
 

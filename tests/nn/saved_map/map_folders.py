@@ -16,8 +16,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, planning_graph
+from bcm_pyg.io.format import config_digest
 from bcm_pyg.nn import NodeEncoder
-from bcm_pyg.nn.io.config import config_digest
 
 
 class Tied(NodeEncoder):
@@ -83,12 +83,14 @@ def read_config(folder: Path) -> dict[str, Any]:
 def write_config(folder: Path, config: Any) -> None:
     """Writes it with a digest that is right, if it has one."""
     if isinstance(config, dict) and 'sha256' in config:
+        del config['sha256']
         config['sha256'] = config_digest(config)
     (folder / 'config.json').write_text(json.dumps(config))
 
 
 def weights_of(folder: Path) -> Path:
-    return folder / read_config(folder)['weights']['file']
+    digest = read_config(folder)['files']['map']['sha256']
+    return folder / f'map-{digest[:16]}.safetensors'
 
 
 def change_weights(
@@ -101,19 +103,12 @@ def change_weights(
 
 
 def set_weights(folder: Path, content: bytes) -> None:
+    weights_of(folder).unlink()
     config = read_config(folder)
-    (folder / config['weights']['file']).write_bytes(content)
-    config['weights']['sha256'] = hashlib.sha256(content).hexdigest()
-    config['weights']['bytes'] = len(content)
+    digest = hashlib.sha256(content).hexdigest()
+    config['files']['map'] = {'sha256': digest, 'bytes': len(content)}
     write_config(folder, config)
-
-
-def as_version_1(folder: Path) -> None:
-    """What the first release would have written."""
-    config = read_config(folder)
-    config['version'] = 1
-    del config['weights']['dtype'], config['sha256']
-    write_config(folder, config)
+    weights_of(folder).write_bytes(content)
 
 
 # Damage ---------------------------------------------------------------------

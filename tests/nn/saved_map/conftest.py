@@ -8,6 +8,7 @@ from helpers import tiny_map
 from torch_geometric.data import Data
 
 from bcm_pyg.graph import fingerprint
+from bcm_pyg.nn import MapInfo
 from bcm_pyg.nn.encoders import resolver
 
 
@@ -21,6 +22,6 @@ def _own_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def saved(diamond: Data, tmp_path: Path) -> Path:
     """The folder of a small map of the diamond."""
     model = tiny_map(diamond)
-    model.graph = fingerprint(diamond)
+    model.info = MapInfo(fingerprint(diamond))
     model.save(tmp_path / 'map')
     return tmp_path / 'map'

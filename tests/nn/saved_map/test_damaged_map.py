@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from map_folders import (
     Damage,
-    as_version_1,
     assert_same,
     change_weights,
     in_bytes,
@@ -30,7 +29,7 @@ from bcm_pyg import BCM, BCMError
 
 W, B = 'transition.lin2.weight', 'transition.lin2.bias'
 NAN, INF = float('nan'), float('inf')
-ENCODER = ('encoder', 'config')
+ENCODER, MAP = ('encoder', 'config'), ('files', 'map')
 
 
 def filled(value: float) -> Callable[[Tensor], Tensor]:
@@ -75,33 +74,30 @@ def no_text(folder: Path) -> None:
     (folder / 'config.json').write_bytes(b'\xff\xfe\xfa\x00')
 
 
-def version_1_with_dtype(folder: Path) -> None:
-    as_version_1(folder)
-    in_config('weights', 'dtype', value='float32')(folder)
-
-
 DAMAGES: dict[str, tuple[Damage, str]] = {
     # The config, by accident
-    'no config': (remove('config.json'), 'there is no map in'),
+    'no config': (remove('config.json'), 'readable map: .*No such file'),
     'empty config': (in_text(lambda t: ''), 'readable map: config.json'),
     'half a config': (in_text(lambda t: t[: len(t) // 2]), 'config.json'),
     'no object': (in_text(lambda t: '[1, 2]'), 'not of format'),
     'no text': (no_text, 'config.json'),
     'a digit': (
         in_text(lambda t: t.replace('"hidden_channels": 8', '"hid": 9')),
-        'config.json was changed or damaged',
+        'config.json: it was changed or damaged',
     ),
     'a recorded number': (
-        in_text(lambda t: t.replace('"record": {}', '"record": {"gap": 0}')),
-        'config.json was changed or damaged',
+        in_text(
+            lambda t: t.replace('"training": {}', '"training": {"gap": 0}')
+        ),
+        'config.json: it was changed or damaged',
     ),
     # The config, as if it were meant
     'format': (in_config('format', value='other'), 'not of format'),
-    'version': (in_config('version', value=3), r'version 3; this.*\(1, 2\)'),
+    'version': (in_config('version', value=2), 'version 2; this.* version 3'),
     'version true': (in_config('version', value=True), 'version True'),
-    'version of text': (in_config('version', value='2'), "version '2'"),
+    'version of text': (in_config('version', value='3'), "version '3'"),
     'no version': (without('version'), 'version None'),
-    'no digest of itself': (without('sha256'), "no valid 'sha256'"),
+    'no digest of itself': (without('sha256'), 'was changed or damaged'),
     'spare entry': (in_config('x', value=1), "unknown entry 'x'"),
     'unknown encoder': (
         in_config('encoder', 'name', value='two_hot'),
@@ -119,8 +115,8 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     'other encoder': (in_config('encoder', 'name', value='gnn'), 'rebuilt'),
     'encoder no object': (in_config('encoder', value='k_hot'), "'encoder'"),
-    'no encoder config': (in_config(*ENCODER, value=None), "'encoder'"),
-    'spare in encoder': (in_config('encoder', 'x', value=1), "'encoder'"),
+    'no encoder config': (in_config(*ENCODER, value=None), "'config'"),
+    'spare in encoder': (in_config('encoder', 'x', value=1), "entry 'x'"),
     'unknown argument': (in_config(*ENCODER, 'depth', value=3), 'depth'),
     'channels of text': (
         in_config(*ENCODER, 'channels', value='64'),
@@ -128,27 +124,22 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     'bounds no number': (
         in_config(*ENCODER, 'bounds', value=[[0, NAN], [0, 1]]),
-        'config.json: NaN is not a number of JSON',
+        'config.json: it is no JSON: NaN is not a number of JSON',
     ),
     'record no number': (
-        in_config('record', value={'gap': INF}),
-        'config.json: Infinity is not a number of JSON',
+        in_config('training', value={'gap': INF}),
+        'config.json: it is no JSON: Infinity is not a number of JSON',
     ),
     'said twice': (
         in_text(
             lambda t: t.replace('"terminal"', '"terminal": "", "terminal"')
         ),
-        "config.json: there are two entries 'terminal'",
+        "config.json: .* there are two entries 'terminal'",
     ),
     'said twice inside': (
         in_text(lambda t: t.replace('"bytes"', '"bytes": 1, "bytes"')),
-        "config.json: there are two entries 'bytes'",
+        "config.json: .* there are two entries 'bytes'",
     ),
-    'version 1 with a digest': (
-        in_text(lambda t: t.replace('"version": 2', '"version": 1')),
-        'version 1 has no digest',
-    ),
-    'version 1 with a dtype': (version_1_with_dtype, 'version 1 has no dtype'),
     'no transition': (without('transition'), "no valid 'transition'"),
     'other transition': (
         in_config('transition', 'in_channels', value=9),
@@ -157,16 +148,21 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     'odd transition': (in_config('transition', value={'a': 1}), 'rebuilt'),
     'terminal': (in_config('terminal', value='free'), "got 'free'"),
     'terminal a number': (in_config('terminal', value=1), "'terminal'"),
-    'graph a number': (in_config('graph', value=1), "no valid 'graph'"),
-    'no graph': (without('graph'), "no valid 'graph'"),
-    'record a list': (in_config('record', value=[]), "no valid 'record'"),
-    'no weights': (without('weights'), "no valid 'weights'"),
-    'no digest': (in_config('weights', 'sha256', value=None), "'weights'"),
-    'bytes of text': (in_config('weights', 'bytes', value='9'), "'weights'"),
-    'other bytes': (in_config('weights', 'bytes', value=9), 'bytes, not 9'),
-    'no dtype': (in_config('weights', 'dtype', value=None), "'weights'"),
+    'graph a number': (
+        in_config('fingerprint', value=1),
+        "no valid 'fingerprint'",
+    ),
+    'no graph': (without('fingerprint'), "no valid 'fingerprint'"),
+    'record a list': (in_config('training', value=[]), "no valid 'training'"),
+    'no files': (without('files'), "no valid 'files'"),
+    'no weights': (in_config('files', value={}), "no valid 'map'"),
+    'spare file': (in_config('files', 'x', value={}), "unknown entry 'x'"),
+    'no digest': (in_config(*MAP, 'sha256', value=None), "no valid 'sha256'"),
+    'bytes of text': (in_config(*MAP, 'bytes', value='9'), "no valid 'bytes'"),
+    'other bytes': (in_config(*MAP, 'bytes', value=9), 'bytes, not 9'),
+    'no dtype': (in_config('dtype', value=None), "no valid 'dtype'"),
     'unknown dtype': (
-        in_config('weights', 'dtype', value='int4'),
+        in_config('dtype', value='int4'),
         "dtype must be one of.*got 'int4'",
     ),
     # The weights, by accident
@@ -223,7 +219,7 @@ def test_helpers_that_damage_change_nothing_else(
 
 
 def test_no_folder(diamond: Data, tmp_path: Path) -> None:
-    with pytest.raises(BCMError, match='there is no map in'):
+    with pytest.raises(BCMError, match='readable map: .*No such file'):
         BCM.load(tmp_path / 'missing', diamond)
     (tmp_path / 'file').write_text('')
     with pytest.raises(BCMError, match='does not hold a readable map'):
