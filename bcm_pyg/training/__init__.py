@@ -1,7 +1,7 @@
 """Learning a map from local edge costs."""
 
+from ._progress import History
 from .config import FitConfig
 from .fit import fit
-from .history import History
 
 __all__ = ['FitConfig', 'History', 'fit']

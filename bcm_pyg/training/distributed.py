@@ -24,12 +24,12 @@ from torch import Tensor
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.nn import BCM
-from bcm_pyg.nn.objective import bellman_target, is_trained
 from bcm_pyg.nn.scoring import with_terminal
 from bcm_pyg.utils import Adjacency, Processes, scatter_amin
 
 from .checkpoint import read_checkpoint
 from .config import FitConfig
+from .objective import bellman_target, is_trained
 from .targets import Block
 
 

@@ -16,10 +16,10 @@ from bcm_pyg.nn import BCM
 from bcm_pyg.nn.modes import evaluating
 from bcm_pyg.utils import Adjacency, Processes, as_path
 
+from ._progress import History
 from .config import FitConfig
 from .distributed import begin_together
 from .graph_defaults import resolve_config
-from .history import History
 from .sweeps import hop_diameter
 from .trainer import Callback, Trainer
 

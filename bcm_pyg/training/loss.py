@@ -5,16 +5,16 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.nn import BCM
-from bcm_pyg.nn.objective import (
+from bcm_pyg.nn.scoring import block_scores, with_terminal
+from bcm_pyg.utils import Adjacency
+
+from .config import FitConfig
+from .objective import (
     bellman_loss,
     bellman_target,
     is_trained,
     ranking_loss,
 )
-from bcm_pyg.nn.scoring import block_scores, with_terminal
-from bcm_pyg.utils import Adjacency
-
-from .config import FitConfig
 from .targets import Block
 
 

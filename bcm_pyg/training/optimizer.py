@@ -6,7 +6,7 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.nn import BCM
 
 from .config import FitConfig
-from .soap import SOAP
+from .optim import SOAP
 
 #: Share of the budget in which the learning rate rises to its peak.
 WARMUP = 0.02

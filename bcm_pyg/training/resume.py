@@ -19,8 +19,8 @@ from torch import Tensor
 from bcm_pyg.errors import BCMError
 from bcm_pyg.nn import NodeEncoder
 
+from ._progress import History
 from .checkpoint import optimizer_state
-from .history import History
 
 
 def describe_encoder(encoder: torch.nn.Module) -> dict[str, Any]:

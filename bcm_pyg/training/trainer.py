@@ -22,6 +22,7 @@ from bcm_pyg.nn import BCM, Transition
 from bcm_pyg.planning import Planner, VisitedGreedy
 from bcm_pyg.utils import Adjacency, Processes
 
+from ._progress import History
 from .checkpoint import (
     load_optimizer_state,
     optimizer_state,
@@ -29,7 +30,6 @@ from .checkpoint import (
 )
 from .config import FitConfig
 from .distributed import GradientSum, share_of_block, shared_checkpoint
-from .history import History
 from .interrupt import Interrupt
 from .loss import block_loss
 from .optimizer import learning_rate, make_optimizer

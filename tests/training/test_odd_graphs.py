@@ -10,7 +10,7 @@ from torch_geometric.utils import to_undirected
 from bcm_pyg import BCM, BCMError, FitConfig, Planner, evaluate, fit
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.nn import InteractionEncoder, NodeEncoder
-from bcm_pyg.nn.objective import ranking_loss
+from bcm_pyg.training.objective import ranking_loss
 from bcm_pyg.training.targets import _mean_of_known
 
 
@@ -136,7 +136,7 @@ def test_unwritable_checkpoint_is_found_out_at_once(tmp_path):
 
 def test_interrupt_in_a_step_leaves_a_sound_checkpoint(tmp_path, monkeypatch):
     from bcm_pyg.training import trainer
-    from bcm_pyg.training.soap import SOAP
+    from bcm_pyg.training.optim import SOAP
 
     data = weighted_grid('open', side=5)
     config = FitConfig(steps=20, seeds=5, validations=0)

@@ -3,7 +3,7 @@ import copy
 import pytest
 import torch
 
-from bcm_pyg.training.soap import SOAP
+from bcm_pyg.training.optim import SOAP
 
 
 def plain_soap(weights, gradients, lr, beta, every, eps=1e-5):
@@ -104,7 +104,7 @@ def test_state_dict_round_trip():
 
 
 def test_long_sides_are_left_alone(monkeypatch):
-    monkeypatch.setattr('bcm_pyg.training.soap.MAX_SIDE', 5)
+    monkeypatch.setattr('bcm_pyg.training.optim.MAX_SIDE', 5)
     parameter = torch.nn.Parameter(torch.randn(4, 9))
     optimizer = SOAP([parameter])
     for _ in range(12):

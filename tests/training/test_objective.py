@@ -9,14 +9,14 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, FitConfig, planning_graph
-from bcm_pyg.nn.objective import (
+from bcm_pyg.nn.values import block_values
+from bcm_pyg.training.loss import block_loss
+from bcm_pyg.training.objective import (
     bellman_loss,
     bellman_target,
     is_trained,
     ranking_loss,
 )
-from bcm_pyg.nn.values import block_values
-from bcm_pyg.training.loss import block_loss
 from bcm_pyg.training.targets import Block
 from bcm_pyg.utils import Adjacency
 
