@@ -3,5 +3,25 @@
 from ._progress import History
 from .config import FitConfig
 from .fit import fit
+from .targets import (
+    Block,
+    Blocks,
+    ExactTargets,
+    OneStepTargets,
+    Run,
+    SweepTargets,
+    Targets,
+)
 
-__all__ = ['FitConfig', 'History', 'fit']
+__all__ = [
+    'Block',
+    'Blocks',
+    'ExactTargets',
+    'FitConfig',
+    'History',
+    'OneStepTargets',
+    'Run',
+    'SweepTargets',
+    'Targets',
+    'fit',
+]

@@ -1,4 +1,4 @@
-"""Whether what a checkpoint holds is the state of this very run.
+"""The checkpoint of a run: what it keeps, and whether it is of this very run.
 
 All of it is compared before anything is changed, so that a checkpoint of
 another run leaves the caller's map as it was.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,8 +21,130 @@ from torch import Tensor
 from bcm_pyg.errors import BCMError
 from bcm_pyg.nn import NodeEncoder
 
-from ._progress import History
-from .checkpoint import optimizer_state
+from ._progress import History, Progress
+from .checkpoint import (
+    load_optimizer_state,
+    optimizer_state,
+    write_checkpoint,
+)
+from .distributed import shared_checkpoint
+from .optim import make_optimizer
+from .targets import Blocks, Run
+
+#: Seconds between two checkpoints.
+CHECKPOINT_EVERY = 30.0
+
+
+class Checkpoint:
+    """The file that keeps the state of a run, if one is wanted.
+
+    Args:
+        path (Path, optional): The file.
+        run (Run): The run.
+        optimizer (torch.optim.Optimizer): Its optimiser.
+        blocks (Blocks): What makes its blocks.
+        progress (Progress): How far it is.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        run: Run,
+        optimizer: torch.optim.Optimizer,
+        blocks: Blocks,
+        progress: Progress,
+    ) -> None:
+        self.path = path
+        self.run = run
+        self.optimizer = optimizer
+        self.blocks = blocks
+        self.progress = progress
+        self._saved = -math.inf  # when
+
+    def save(self, force: bool = True) -> None:
+        """Writes the file; without :obj:`force` just every half minute."""
+        now = time.perf_counter()
+        if self.path is None or not self.run.processes.leads:
+            return
+        if not force and now - self._saved <= CHECKPOINT_EVERY:
+            return
+        moments, counts = optimizer_state(self.optimizer)
+        tensors = {
+            **prefixed('model', self.run.model.state_dict()),
+            **prefixed('optimizer', moments),
+            **prefixed('targets', self.blocks.state()),
+            'generator': self.run.sampler.generator.get_state(),
+        }
+        facts = {
+            **self._identity(),
+            'optimizer': counts,
+            **self.progress.state(),
+        }
+        write_checkpoint(self.path, tensors, facts)
+        self._saved = time.perf_counter()
+
+    def resume(self) -> None:
+        """Goes on from the file, if there is one that fits."""
+        found = shared_checkpoint(self.run.processes, self.path)
+        if found is None:
+            return
+        tensors, facts = found
+        for name, here in self._identity().items():
+            if name not in facts:
+                raise BCMError(
+                    f'{self.path} does not say of what {name} it is, as those '
+                    'of older releases: remove it'
+                )
+            if facts[name] != here:
+                raise BCMError(
+                    f'{self.path} is of a run with another {name}'
+                    f'{difference(facts[name], here)}: remove it, or give the '
+                    'same one'
+                )
+        try:
+            self._restore(tensors, facts)
+        except (LookupError, TypeError, ValueError, RuntimeError) as error:
+            raise BCMError(
+                f'{self.path} does not fit this map: {error!s:.500}'
+            ) from None
+
+    def _identity(self) -> dict[str, Any]:
+        """What a run that goes on must have in common with this one."""
+        return {
+            'config': self.run.config.to_dict(),
+            'graph': self.run.model.graph,
+            'terminal': self.run.model.terminal,
+            'encoder': describe_encoder(self.run.model.encoder),
+        }
+
+    def _restore(
+        self, tensors: dict[str, Tensor], facts: dict[str, Any]
+    ) -> None:
+        """The caller's map comes last, when nothing can go wrong any more."""
+        run, generator = self.run, self.run.sampler.generator
+        weights, moments, pool = (
+            part(name, tensors) for name in ('model', 'optimizer', 'targets')
+        )
+        history = checked_progress(facts)
+        check_tensors(weights, run.model.state_dict())
+        # What the pool does not know is NaN: some values now, others then.
+        check_tensors(pool, self.blocks.state(), finite=False)
+        check_tensors(
+            {'generator': tensors['generator']},
+            {'generator': generator.get_state()},
+        )
+        check_optimizer(
+            self.optimizer,
+            lambda parameters: make_optimizer(parameters, run.config),
+            moments,
+            facts['optimizer'],
+        )
+        load_optimizer_state(self.optimizer, moments, facts['optimizer'])
+        self.blocks.load_state(pool)
+        generator.set_state(tensors['generator'])
+        self.progress.load_state(history, facts)
+        run.model.load_state_dict(weights)
+        self.blocks.rescale()
 
 
 def describe_encoder(encoder: torch.nn.Module) -> dict[str, Any]:
@@ -63,12 +187,13 @@ def check_tensors(
 
 def check_optimizer(
     optimizer: torch.optim.Optimizer,
+    make: Callable[[list[torch.nn.Parameter]], torch.optim.Optimizer],
     tensors: Mapping[str, Tensor],
     numbers: Mapping[str, float],
 ) -> None:
     """Refuses what is not the state of an optimiser of these parameters.
 
-    A parameter without gradients yet has no state.
+    :obj:`make` made it. A parameter without gradients yet has no state.
     """
     twins = [
         torch.nn.Parameter(torch.zeros_like(parameter))
@@ -77,7 +202,7 @@ def check_optimizer(
     ]
     for twin in twins:
         twin.grad = torch.zeros_like(twin)
-    other = type(optimizer)(twins)  # type: ignore[call-arg]
+    other = make(twins)
     other.step()
     moments, counts = optimizer_state(other)
     known = {_index(key) for key in {*tensors, *numbers}}

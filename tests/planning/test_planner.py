@@ -282,12 +282,10 @@ def test_distances_agree(encoder: str, terminal: str) -> None:
     two = [goal for _ in starts for goal in range(80)]
     pairs = planner.distance(one, two).view(20, 80)
     torch.testing.assert_close(pairs, matrix, rtol=1e-4, atol=1e-3)
-    raw = model.distance(data, one, two).view(20, 80)
     reach = torch.tensor(
         [[nx.has_path(graph, s, g) for g in range(80)] for s in starts]
     )
     assert 100 < int(reach.sum()) < 1500
-    torch.testing.assert_close(pairs[reach], raw[reach])
     assert matrix[~reach].eq(INFINITE).all()
     assert pairs[~reach].eq(INFINITE).all()
     assert matrix[reach].isfinite().all()

@@ -176,7 +176,7 @@ def test_history_and_record(grid: Data) -> None:
     assert record['steps'] == 20
     assert record['seconds'] >= history.seconds[-1]
     assert record['validation_success_rate'] == history.success_rate[-1]
-    assert FitConfig(**record['config']).sources == config.sources
+    assert FitConfig.from_dict(record['config']).sources == config.sources
 
 
 def test_without_validation(grid: Data) -> None:
@@ -338,7 +338,7 @@ def test_other_units_keep_the_map(
     scale = float(model.cost_scale)
     assert scale == float(make(minutes).cost_scale)
     pairs = sample_queries(minutes, 20)
-    before = model.distance(minutes, *pairs)
+    before = Planner(model, minutes).distance(*pairs)
     seconds = minutes.clone()
     for factor in (60, 1, 3, 9, 60):  # back and forth, at once or slowly
         seconds.edge_cost = factor * minutes.edge_cost
@@ -351,7 +351,7 @@ def test_other_units_keep_the_map(
             continue
         assert float(model.cost_scale) == pytest.approx(factor * scale)
         torch.testing.assert_close(
-            model.distance(seconds, *pairs), factor * before
+            Planner(model, seconds).distance(*pairs), factor * before
         )
 
 

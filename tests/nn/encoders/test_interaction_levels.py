@@ -207,11 +207,11 @@ def test_integer_codes_at_one_place_differ(grid: Data) -> None:
 def test_maps_tell_nodes_at_one_place_apart(name: str, tmp_path: Path) -> None:
     data = crowded()
     model = BCM.from_data(data, name)
-    hidden = model.hidden(planning_graph(data))
+    hidden = model.project_nodes(planning_graph(data))
     assert hidden.unique(dim=0).size(0) == 20
     nodes = torch.tensor([11, 3, 0, 11])
     torch.testing.assert_close(
-        model.hidden(planning_graph(data), nodes), hidden[nodes]
+        model.project_nodes(planning_graph(data), nodes), hidden[nodes]
     )
     model.save(tmp_path)
     other = BCM.load(tmp_path, data)
