@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from os import PathLike
 from typing import Any, Self
-from weakref import finalize
+from weakref import ref
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 
@@ -221,6 +222,8 @@ class BCM(torch.nn.Module):
         data = _canonical(data)
         weight = self.transition.lin1.weight
         per_node = getattr(self.encoder, 'per_node', False)
+        if torch.compiler.is_compiling():
+            per_node = False  # it cannot make a Data of some nodes
         if nodes is not None and per_node:
             data = select_rows(data, nodes)
         if isinstance(self.encoder, NodeEncoder):
@@ -364,10 +367,9 @@ def _nodes(name: str, node: Tensor | int, o: Tensor) -> Tensor:
     return as_ids(ids.reshape(-1), o.size(0), name).view(ids.shape)
 
 
-#: Tensors of a graph, and how often each was changed in place.
-_Stamp = dict[str, tuple[Tensor, int]]
-#: Stamps of graphs in use that were found to be canonical, by their id.
-_CANONICAL: dict[int, _Stamp] = {}
+#: Of tensors in use that are the edges of a canonical graph, all tensors of
+#: that graph, each with how often it was changed in place.
+_CANONICAL = WeakTensorKeyDictionary()
 
 
 def _canonical(data: Data) -> Data:
@@ -378,33 +380,30 @@ def _canonical(data: Data) -> Data:
     """
     if torch.compiler.is_compiling():
         return data
-    stamp = _stamp(data)
-    if any(value.is_meta for value, _ in stamp.values()):
+    tensors = _tensors(data)
+    if any(value.is_meta for value in tensors.values()):
         return data
-    if stamp and _is_same(_CANONICAL.get(id(data)), stamp):
-        return data
+    edges = tensors.get('edge_index')
+    known = None if edges is None else _CANONICAL.get(edges)
+    if known is not None and known.keys() == tensors.keys():
+        now = ((known[key], value) for key, value in tensors.items())
+        if all(at[0]() is x and at[1] == _version(x) for at, x in now):
+            return data
     out = planning_graph(data)
-    if _is_same(_stamp(out), stamp):
-        if id(data) not in _CANONICAL:
-            finalize(data, _CANONICAL.pop, id(data), None)
-        _CANONICAL[id(data)] = stamp
+    after = _tensors(out)
+    if after.keys() == tensors.keys() and all(
+        after[key] is value for key, value in tensors.items()
+    ):
+        _CANONICAL[edges] = {
+            key: (ref(value), _version(value)) for key, value in after.items()
+        }
     return out
 
 
-def _stamp(data: Data) -> _Stamp:
-    if not isinstance(data, Data):
-        return {}
-    return {
-        key: (value, 0 if value.is_inference() else value._version)
-        for key, value in data.to_dict().items()
-        if isinstance(value, Tensor)
-    }
+def _tensors(data: Data) -> dict[str, Tensor]:
+    items = data.to_dict().items() if isinstance(data, Data) else ()
+    return {key: value for key, value in items if isinstance(value, Tensor)}
 
 
-def _is_same(one: _Stamp | None, two: _Stamp) -> bool:
-    if one is None or one.keys() != two.keys():
-        return False
-    return all(
-        one[key][0] is value and one[key][1] == version
-        for key, (value, version) in two.items()
-    )
+def _version(value: Tensor) -> int:
+    return 0 if value.is_inference() else value._version

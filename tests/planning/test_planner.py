@@ -22,7 +22,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, FitConfig, Planner, fit, planning_graph
 from bcm_pyg.datasets import sample_queries
-from bcm_pyg.nn import values
+from bcm_pyg.nn import scoring
 from bcm_pyg.planning import (
     Corridor,
     Plan,
@@ -92,7 +92,7 @@ def test_batches_are_one_query_at_a_time(
     assert_same_plan(twice, Plan.cat([whole, whole]))
     for max_rows in (1, 5):
         monkeypatch.setattr(_map_scorer, 'MAX_ROWS', max_rows)
-        monkeypatch.setattr(values, 'MAX_ROWS', max_rows)
+        monkeypatch.setattr(scoring, 'MAX_ROWS', max_rows)
         assert_same_plan(whole, planner(starts, goals))
 
 
