@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -239,6 +240,18 @@ class Progress:
         self.history.rows_per_second = self.pairs / seconds
         if self.losses or not self.history.step:
             self.validate()
+
+    def summary(self) -> dict[str, Any]:
+        """What the record of the map tells, for JSON."""
+        history = self.history
+        out: dict[str, Any] = {
+            'steps': history.steps,
+            'seconds': self.seconds(),
+        }
+        for name in ('gap', 'success_rate'):
+            last = (getattr(history, name) or [math.nan])[-1]
+            out[f'validation_{name}'] = last if math.isfinite(last) else None
+        return out
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint must keep, for JSON."""

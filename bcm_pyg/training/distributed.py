@@ -31,8 +31,6 @@ def begin_together(processes: Processes, model: BCM, config: FitConfig) -> None:
     They must have the same graph, configuration and kind of map; the weights
     are those of the leader.
     """
-    if processes.size == 1:
-        return
     state = model.state_dict()
     shapes = {k: [*v.shape, str(v.dtype)] for k, v in state.items()}
     parts = {

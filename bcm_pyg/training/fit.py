@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 import torch
+from torch.nn.utils import clip_grad_norm_
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
@@ -106,9 +107,7 @@ def fit(
         raise BCMError(f'model must be a BCM (got {type(model).__name__})')
     config = FitConfig() if config is None else config
     if not isinstance(config, FitConfig):
-        raise BCMError(
-            f'config must be a FitConfig (got {type(config).__name__})'
-        )
+        raise BCMError(f'config must be a FitConfig (got {config!r:.80})')
     if callback is not None and not callable(callback):
         raise BCMError(f'callback must be callable (got {callback!r:.80})')
     path = None if checkpoint is None else as_path('checkpoint', checkpoint)
@@ -124,9 +123,9 @@ def fit(
         with _undone_on_error(model):
             model._adopt(data)
             with torch.no_grad(), evaluating(model):
-                # Does it fit?
-                model.project_nodes(data, adjacency.src[[0, -1]])
-            begin_together(processes, model, config)
+                model.project_nodes(data, adjacency.src[[0, -1]])  # it fits
+            if processes.size > 1:
+                begin_together(processes, model, config)
             model.train()
             sampler = PairSampler(adjacency, config.seed)
             run = Run(model, data, sampler, config, processes)
@@ -139,10 +138,7 @@ def fit(
         'config': config.to_dict(),
         'hop_diameter': diameter,  # to judge the backups by
         'mean_cost': model._mean_cost,  # what the cost scale was chosen for
-        'steps': history.steps,
-        'seconds': shown.seconds(),
-        'validation_gap': _last(history.gap),
-        'validation_success_rate': _last(history.success_rate),
+        **shown.summary(),
     }
     return history
 
@@ -158,10 +154,12 @@ class Trainer:
         self.parameters = [p for p in run.model.parameters() if p.requires_grad]
         self.optimizer = make_optimizer(self.parameters, run.config)
         self.blocks = run.config.target_settings.blocks(run)
-        self.checkpoint = Checkpoint(
-            path, run, self.optimizer, self.blocks, progress
-        )
-        self.checkpoint.resume()
+        self.checkpoint: Checkpoint | None = None
+        if path is not None or not self.alone:  # process 0 may have a path
+            self.checkpoint = Checkpoint(
+                path, run, self.optimizer, self.blocks, progress
+            )
+            self.checkpoint.resume()
 
     def train(self) -> History:
         """Trains until the budget is spent, or Ctrl-C."""
@@ -176,12 +174,12 @@ class Trainer:
             try:
                 self.progress.end()
             except KeyboardInterrupt:  # an impatient second one
-                history.interrupted = True
+                history.interrupted |= self.alone
         return history
 
     def _loop(self) -> None:
         progress = self.progress
-        self.checkpoint.save()  # an unwritable path is better found out now
+        self._save()  # an unwritable path is better found out now
         while (done := progress.agreed_done()) < 1:
             self._step(self.blocks.block(progress.history.steps), done)
             if progress.validation_is_due(done):
@@ -194,8 +192,12 @@ class Trainer:
                     self.interrupt.came = True
             if self.alone and self.interrupt.came:
                 break
-            self.checkpoint.save(force=False)
-        self.checkpoint.save()
+            self._save(force=False)
+        self._save()
+
+    def _save(self, force: bool = True) -> None:
+        if self.checkpoint is not None:
+            self.checkpoint.save(force)
 
     def _step(self, block: Block, done: float) -> None:
         progress = self.progress
@@ -206,9 +208,7 @@ class Trainer:
         if loss == 0:  # a block in which every goal is next to its sources
             progress.history.steps += 1
             return
-        norm = float(
-            torch.nn.utils.clip_grad_norm_(self.parameters, MAX_GRAD_NORM)
-        )
+        norm = float(clip_grad_norm_(self.parameters, MAX_GRAD_NORM))
         if not math.isfinite(loss) or not math.isfinite(norm):
             raise BCMError(
                 f'training stopped at step {progress.history.steps}: the loss '
@@ -220,11 +220,11 @@ class Trainer:
 
     def _backward(self, block: Block) -> float:
         """Leaves the gradients of the loss of a block, and returns the loss."""
-        run, value, columns = self.run, 0.0, None
+        run, value, share = self.run, 0.0, None
         if not self.alone:
-            columns = run.processes.share(block.goals.numel())
-        if columns is None or columns.start < columns.stop:
-            loss = block_loss(run, block, columns)
+            share = run.processes.share(block.goals.numel())
+        if share is None or share.start < share.stop:
+            loss = block_loss(run, block, share)
             value = float(loss.detach())
             if value != 0:
                 loss.backward()
@@ -249,7 +249,3 @@ def _undone_on_error(model: BCM) -> Iterator[None]:
             setattr(model, name, value)
         model.cost_scale.copy_(scale)
         raise
-
-
-def _last(values: list[float]) -> float | None:
-    return values[-1] if values and math.isfinite(values[-1]) else None
