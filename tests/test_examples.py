@@ -39,6 +39,21 @@ def test_swap_encoder():
     assert names == ['interaction', 'one_hot', 'k_hot', 'gnn', 'MLPEncoder']
 
 
+def test_swap_encoder_draws_its_own_encoder_after_the_seed():
+    code = f"""
+import runpy, sys, bcm_pyg, torch, torch_geometric
+torch.rand(3)  # whatever was drawn before
+bcm_pyg.fit = lambda *args: None
+sys.argv = 'swap_encoder.py --side 10 --queries 5 --seed 7'.split()
+own = runpy.run_path({str(ROOT / 'examples' / 'swap_encoder.py')!r})['own']
+torch_geometric.seed_everything(7)
+again = type(own)(own.span)
+for one, two in zip(own.parameters(), again.parameters(), strict=True):
+    assert torch.equal(one, two)
+"""
+    subprocess.run([sys.executable, '-c', code], cwd=ROOT, check=True)
+
+
 @pytest.mark.parametrize('edges', ['knn', 'delaunay'])
 def test_custom_graph(tmp_path, edges):
     out = run(

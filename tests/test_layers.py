@@ -2,9 +2,14 @@
 
 import ast
 from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+import bcm_pyg
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / 'bcm_pyg'
@@ -12,7 +17,7 @@ PACKAGE = ROOT / 'bcm_pyg'
 #: Lowest first. What shares a line may not import each other.
 LAYERS = [
     ('errors', 'typing'),
-    ('utils',),
+    ('utils', 'kernels'),
     ('graph',),
     ('datasets', 'nn'),
     ('planning',),
@@ -59,13 +64,36 @@ def upward(source: str, package: list[str], layer: str) -> list[str]:
 
 
 def private(source: str) -> list[str]:
-    """Imports with a leading underscore anywhere."""
+    """Imports of the package other than public modules and their names."""
     return [
         name
         for name in imports(source, [])
-        if any(part.startswith('_') for part in name.split('.'))
-        and not name.startswith('__future__.')
+        if name.split('.')[0] == 'bcm_pyg' and not is_public(name)
     ]
+
+
+def is_public(name: str) -> bool:
+    """Whether this is the package, a module of it, or what one exports."""
+    _, *rest = name.split('.')
+    if not rest:
+        return True
+    if len(rest) == 1 and rest[0] in bcm_pyg.__all__:
+        return True
+    if rest[0].startswith('_') or find_spec(f'bcm_pyg.{rest[0]}') is None:
+        return False
+    module = import_module(f'bcm_pyg.{rest[0]}')
+    return len(rest) == 1 or rest[1:] in [[name] for name in exported(module)]
+
+
+def exported(module: ModuleType) -> list[str]:
+    """The names in ``__all__``, or those that a module without it defines."""
+    defined = [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith('_')
+        and getattr(value, '__module__', None) == module.__name__
+    ]
+    return getattr(module, '__all__', defined)
 
 
 @pytest.mark.parametrize(
@@ -123,6 +151,13 @@ def test_examples_and_benchmarks_import_nothing_private(path):
     [
         ('from __future__ import annotations', []),
         ('from bcm_pyg.utils import scatter_min', []),
+        ('import bcm_pyg, _thread', []),
+        ('from bcm_pyg import BCM, baselines', []),
+        ('from bcm_pyg.plotting import plot_route', []),
+        ('from bcm_pyg import Adjacency', ['bcm_pyg.Adjacency']),
+        ('from bcm_pyg.metrics import Planner', ['bcm_pyg.metrics.Planner']),
+        ('from bcm_pyg.nn.bcm import BCM', ['bcm_pyg.nn.bcm.BCM']),
+        ('def f():\n    from bcm_pyg.no import x', ['bcm_pyg.no.x']),
         ('import bcm_pyg.utils._scatter', ['bcm_pyg.utils._scatter']),
         (
             'from bcm_pyg.utils._ids import as_ids',
@@ -133,3 +168,20 @@ def test_examples_and_benchmarks_import_nothing_private(path):
 )
 def test_the_walk_sees_private_names(source, bad):
     assert private(source) == bad
+
+
+@pytest.mark.parametrize(
+    'path',
+    [path for path in SCRIPTS if 'benchmarks' in path.parts],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_benchmarks_import_what_they_share(path):
+    """Scripts import tables and lib, tables import lib, lib neither."""
+    rooms = ['lib', 'tables', 'scripts']
+    room = path.relative_to(ROOT).parts[1]
+    above = rooms[rooms.index(room) :] if room in rooms else rooms
+    bad = [f'benchmarks.{name}.' for name in above if name != room]
+    if room == 'scripts':
+        bad = ['benchmarks.scripts.']
+    found = [*imports(path.read_text(), [])]
+    assert not [name for name in found if name.startswith(tuple(bad))]

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
-import logging
-import os
-import sys
 import threading
-import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bcm_pyg.kernels import (
+    Bounds,
+    Expanded,
+    Found,
+    Graph,
+    Map,
+    Scratch,
+    load_kernels,
+    scratch_for,
+)
 from bcm_pyg.utils import Adjacency
 
-from ._arrays import Bounds, Expanded, Found, Graph, Map, Scratch, scratch_for
 from ._plain import PlainEngine
 from .base import Scorer
 from .plan import Plan
@@ -44,20 +44,19 @@ class CompiledEngine:
     """
 
     def __init__(
-        self, arrays: _Arrays, net: Map, bounds: Bounds, scratch: Scratch
+        self, graph: Graph, net: Map, bounds: Bounds, scratch: Scratch
     ) -> None:
-        code, graph = kernels(), arrays.graph
+        code = load_kernels()
         self.walk = partial(code.walk, graph, net, scratch)
         self.backtrack = partial(code.backtrack, graph, net, scratch)
         self.lookahead = partial(code.lookahead, graph, net, scratch)
+        self.inside = partial(code.inside, graph, scratch)
         self._expand = partial(code.expand, graph, net, bounds, scratch)
-        self._inside = partial(code.inside, graph, arrays.tails, scratch)
 
     def expand(
         self,
         starts: np.ndarray,
         goals: np.ndarray,
-        *,
         weight: float = 1.0,
         width: int = 0,
         limit: np.ndarray | None = None,
@@ -73,36 +72,42 @@ class CompiledEngine:
             starts, goals, float(weight), width, limit, ceiling, reopen
         )
 
-    def inside(
-        self,
-        starts: np.ndarray,
-        goals: np.ndarray,
-        nodes: np.ndarray,
-        ptr: np.ndarray,
-        radius: int = 0,
-    ) -> Found:
-        """See :meth:`PlainEngine.inside`."""
-        return self._inside(starts, goals, nodes, ptr, radius)
-
 
 Engine = CompiledEngine | PlainEngine
+
+
+class EngineReadout:
+    """A readout that is written for either engine.
+
+    A subclass answers queries given as arrays :obj:`[B]`.
+    """
+
+    def __call__(
+        self,
+        scorer: Scorer,
+        adjacency: Adjacency,
+        starts: Tensor,
+        goals: Tensor,
+    ) -> Plan:
+        """Routes of a batch of queries."""
+        return in_parts(self._answer, scorer, adjacency, starts, goals)
+
+    def _answer(
+        self, engine: Engine, starts: np.ndarray, goals: np.ndarray
+    ) -> Found:
+        raise TypeError(f'{type(self).__name__} has no method _answer')
 
 
 class _Arrays:
     """A graph as arrays on the CPU, and scratch memory that is free."""
 
     def __init__(self, adjacency: Adjacency) -> None:
-        rowptr, head, cost, self.tails = (
-            np.ascontiguousarray(x.cpu().numpy())
-            for x in (
-                adjacency.rowptr,
-                adjacency.dst,
-                adjacency.cost,
-                adjacency.src,
-            )
+        edges = adjacency.rowptr, adjacency.src, adjacency.dst, adjacency.cost
+        rowptr, tail, head, cost = (
+            np.ascontiguousarray(x.cpu().numpy()) for x in edges
         )
         degree = int(np.diff(rowptr).max(initial=0))
-        self.graph = Graph(rowptr, head, cost, degree)
+        self.graph = Graph(rowptr, tail, head, cost, degree)
         self.free: list[Scratch] = []
 
     def take(self) -> Scratch:
@@ -126,12 +131,9 @@ def _arrays_of(adjacency: Adjacency) -> _Arrays:
 
 # --- queries in parts ---------------------------------------------------------
 
-#: Answers one part, given an engine, starts and goals (and columns beside).
-Answer = Callable[..., Found]
-
 
 def in_parts(
-    answer: Answer,
+    answer: Callable[..., Found],
     scorer: Scorer,
     adjacency: Adjacency,
     starts: Tensor,
@@ -140,13 +142,13 @@ def in_parts(
 ) -> Plan:
     r"""The plan of a batch, part by part, on as many threads as torch uses.
 
-    Memory: 41 bytes a node and thread, kept for the next queries; lists of the
-    nodes that the queries of a part expand, a few times :math:`2^{23}` ids or
-    those of one query; and 20 bytes for each open node of the search under way,
-    of which there are at most as many as edges were relaxed.
+    Memory: 112 bytes a node and thread, kept for the next queries, and lists of
+    the nodes that the queries of a part expand, a few times :math:`2^{23}` ids
+    or those of one query.
 
     Args:
-        answer (Callable): Answers one part with an engine.
+        answer (Callable): Answers one part, given an engine, starts, goals and
+            columns.
         scorer (Scorer): A map is searched by compiled code, others plainly.
         adjacency (Adjacency): The graph.
         starts (torch.Tensor): :obj:`[B]`, at least one.
@@ -157,12 +159,11 @@ def in_parts(
     batch = [
         np.ascontiguousarray(x.cpu().numpy()) for x in (starts, goals, *columns)
     ]
+    run = partial(_run, answer, scorer, adjacency)
     most = max(1, min(PART, MAX_LISTED // adjacency.num_nodes))
     size = starts.numel()
     if size <= most:
-        alone = _run(answer, scorer, adjacency, *batch)
-        return plan_of_found([alone], starts.device)
-    run = partial(_run, answer, scorer, adjacency)
+        return _plan_of([run(*batch)], starts.device)
     parts = [[x[at : at + most] for x in batch] for at in range(0, size, most)]
     threads = min(torch.get_num_threads(), len(parts))
     if threads == 1 or compiled_map(scorer) is None:
@@ -171,11 +172,11 @@ def in_parts(
         # Made anew each time: a pool does not survive a fork.
         with ThreadPoolExecutor(threads) as pool:
             found = list(pool.map(run, *zip(*parts, strict=True)))
-    return plan_of_found(found, starts.device)
+    return _plan_of(found, starts.device)
 
 
 def _run(
-    answer: Answer,
+    answer: Callable[..., Found],
     scorer: Scorer,
     adjacency: Adjacency,
     *part: np.ndarray,
@@ -186,7 +187,7 @@ def _run(
     arrays = _arrays_of(adjacency)
     scratch = arrays.take()
     try:
-        engine = CompiledEngine(arrays, *readable, scratch)
+        engine = CompiledEngine(arrays.graph, *readable, scratch)
         return answer(engine, *part)
     finally:
         arrays.free.append(scratch)
@@ -198,24 +199,29 @@ def compiled_map(scorer: Scorer) -> tuple[Map, Bounds] | None:
     A scorer that they can read has a method :obj:`for_kernels`.
     """
     read = getattr(scorer, 'for_kernels', None)
-    if read is None or kernels() is None:
+    if read is None or load_kernels() is None:
         return None
     return read()
 
 
-def plan_of_found(parts: list[Found], device: torch.device) -> Plan:
+def _plan_of(parts: list[Found], device: torch.device) -> Plan:
     """The plan that the routes of some parts make."""
-    found, hops = parts[0], parts[0].ptr[1:] - parts[0].ptr[:-1] - 1
+    found = parts[0]
     if len(parts) > 1:
-        columns = zip(*parts, strict=True)
-        found = Found(*(np.concatenate(column) for column in columns))
-        hops = np.concatenate([np.diff(part.ptr) for part in parts]) - 1
+        begins = np.cumsum([0, *(part.nodes.size for part in parts[:-1])])
+        parts = [
+            part._replace(span=part.span + begin)
+            for part, begin in zip(parts, begins, strict=True)
+        ]
+        found = Found(*map(np.concatenate, zip(*parts, strict=True)))
+    hops = found.span[:, 1] - found.span[:, 0] - 1
     if hops.size == 1:
         nodes = found.nodes[None] if hops[0] >= 0 else np.array([[-1]])
     else:
-        longest = max(1, int(hops.max()) + 1)
-        nodes = np.full((hops.size, longest), -1)
-        nodes[np.arange(longest) <= hops[:, None]] = found.nodes
+        step = np.arange(max(1, int(hops.max()) + 1))
+        at = (found.span[:, :1] + step).clip(max=max(0, found.nodes.size - 1))
+        nodes = np.append(found.nodes, -1)[at]
+        nodes[step > hops[:, None]] = -1
     plan = Plan(
         success=torch.from_numpy(hops >= 0),
         cost=torch.from_numpy(found.cost),
@@ -226,102 +232,3 @@ def plan_of_found(parts: list[Found], device: torch.device) -> Plan:
         walked_cost=torch.from_numpy(found.walked),
     )
     return plan if device.type == 'cpu' else plan.to(device)
-
-
-# --- the kernels, loaded when first needed ---------------------------------
-
-_LOADING = threading.Lock()
-_LOADED: list[ModuleType | None] = []
-#: Whether compiled code is kept; decided before the kernels are imported.
-CACHES = False
-
-
-def kernels() -> Any:
-    """The module of kernels, compiled; None where that is not possible."""
-    if not _LOADED:
-        with _LOADING:
-            if not _LOADED:
-                _LOADED.append(_load())
-    return _LOADED[0]
-
-
-def cache_folder() -> Path | None:
-    """Where compiled code is kept, or None if no file can be written there.
-
-    :obj:`NUMBA_CACHE_DIR`, or the cache folder of the user.
-    """
-    try:
-        if given := os.environ.get('NUMBA_CACHE_DIR'):
-            folder = Path(given)
-        elif given := os.environ.get(
-            'LOCALAPPDATA' if sys.platform == 'win32' else 'XDG_CACHE_HOME'
-        ):
-            folder = Path(given) / 'bcm_pyg'
-        elif sys.platform == 'darwin':
-            folder = Path.home() / 'Library' / 'Caches' / 'bcm_pyg'
-        else:
-            folder = Path.home() / '.cache' / 'bcm_pyg'
-        probe = folder / f'.probe-{os.getpid()}-{threading.get_ident()}'
-        folder.mkdir(parents=True, exist_ok=True)
-        probe.touch()
-        probe.unlink()
-    except (OSError, RuntimeError):  # there may be no home
-        return None
-    return folder
-
-
-def _load() -> ModuleType | None:
-    global CACHES
-    try:
-        import numba
-        from numba.core import config as numba_config
-
-        folder = cache_folder()
-        CACHES = folder is not None
-        if folder is not None:
-            folder = folder / _key(numba.__version__)
-        if folder is None or not (folder / 'done').exists():
-            logging.getLogger('bcm_pyg').warning(
-                'compiling the readouts, %s: about 15 seconds ...',
-                'once' if folder else 'for this process',
-            )
-        config: Any = numba_config
-        before = config.CACHE_DIR
-        try:
-            config.CACHE_DIR = str(folder or '')
-            from . import _compiled
-        finally:
-            config.CACHE_DIR = before
-        _compiled.compile_all()
-        if folder is not None:
-            with suppress(OSError):  # it is announced once more then
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / 'done').touch()
-    except Exception as error:  # whatever numba, LLVM or a disk may raise
-        warnings.warn(
-            'the readouts cannot be compiled, so planning is slow '
-            f'({type(error).__name__}: {error})',
-            stacklevel=2,
-        )
-        return None
-    if folder is None:
-        warnings.warn(
-            'the compiled readouts cannot be kept, as no file can be written '
-            'to the cache folder: every process compiles them anew. Set '
-            'NUMBA_CACHE_DIR to a folder where files can be written',
-            stacklevel=2,
-        )
-    return _compiled
-
-
-def _key(version: str) -> str:
-    """What the kernels are compiled from and by.
-
-    A folder of its own for each: numba looks for changes in the file of a
-    function alone, not in those of the functions that it calls.
-    """
-    digest = hashlib.sha256(f'{version} {sys.version}'.encode())
-    here = Path(__file__).parent
-    for source in (here / '_arrays.py', *sorted(here.glob('_compiled/*.py'))):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]

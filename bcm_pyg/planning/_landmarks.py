@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from bcm_pyg.kernels import Bounds, Found, Map, blank_map
 from bcm_pyg.nn.encoders.landmark_distances import find_landmarks
 from bcm_pyg.utils import Adjacency, check_int
 
-from ._arrays import Bounds, Found, Map, blank_map
 from ._engine import Engine, in_parts
 from .base import EdgeScores
 from .plan import Plan
@@ -161,7 +161,9 @@ def _prove(
     ceiling: np.ndarray,
 ) -> Found:
     searched = engine.expand(start, goal, ceiling=ceiling, reopen=True)
-    found = engine.inside(start, goal, searched.nodes, searched.ptr)
+    found = engine.inside(
+        start, goal, searched.nodes, searched.span[:, None], 0
+    )
     cost = np.minimum(found.cost, known)
     # Every route that was not found passes an open node.
     bound = np.where(searched.reached, cost, np.minimum(searched.bound, cost))

@@ -14,6 +14,7 @@ from torch.nn.functional import silu
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.kernels import NO_BOUNDS, TILE, Bounds, Map
 from bcm_pyg.nn import BCM, Transition
 from bcm_pyg.nn.scoring import (
     MAX_ROWS,
@@ -25,7 +26,6 @@ from bcm_pyg.nn.scoring import (
 )
 from bcm_pyg.utils import Adjacency
 
-from ._arrays import NO_BOUNDS, Bounds, Map
 from .base import EdgeScores
 
 #: Slopes of more bytes are not kept: every hop makes their passes anew.
@@ -118,23 +118,19 @@ class MapScorer:
     @cached_property
     @torch.no_grad()
     def _map(self) -> Map:
-        lin1, lin2, lin3 = (
-            self.transition.lin1,
-            self.transition.lin2,
-            self.transition.lin3,
-        )
+        phi = self.transition
         slope, offset = self._slopes()
-        weight = lin3.weight.double()
+        last = phi.lin3.weight.double()
         return Map(
-            hidden=_array(self.hidden),
-            bias1=_array(lin1.bias),
-            weight2=_array(lin2.weight.T),
-            bias2=_array(lin2.bias),
-            weight3=_array(lin3.weight.T),
-            zeros=np.zeros(lin3.out_features, np.float32),
-            gram=_array(_by_blocks(weight.T @ weight).float()),
-            slope=_array(slope),
-            offset=_array(offset),
+            hidden=_padded(self.hidden),
+            bias1=_padded(phi.lin1.bias),
+            weight2=_tiles(_padded(phi.lin2.weight, both=True)),
+            bias2=_padded(phi.lin2.bias),
+            weight3=_tiles(_padded(phi.lin3.weight, both=True)),
+            zeros=np.zeros(phi.lin3.out_features // -TILE * -TILE, 'f4'),
+            gram=_gram_tiles(_padded(last.T @ last, both=True)),
+            slope=_padded(slope),
+            offset=offset.float().cpu().numpy(),
             scale=float(self.cost_scale),
             calibrated=self.terminal == 'calibrated',
         )
@@ -172,17 +168,30 @@ def is_map(model: object) -> TypeGuard[BCM]:
     return isinstance(model, BCM)
 
 
-def _by_blocks(gram: Tensor) -> Tensor:
-    """A symmetric matrix as the kernels read it: nothing below the diagonal but
-    for blocks of 8 on it, and what is beside them twice.
-    """
-    block = torch.arange(gram.size(0), device=gram.device) // 8
-    factor = 1 + (block[:, None] < block).double()
-    return gram * factor.masked_fill(block[:, None] > block, 0)
-
-
-def _array(values: Tensor) -> np.ndarray:
+def _padded(values: Tensor, both: bool = False) -> np.ndarray:
+    """An array of float32, with zeros up to a whole number of tiles."""
+    sides = [0, -values.size(-1) % TILE]
+    if both:
+        sides += [0, -values.size(0) % TILE]
+    if any(sides):
+        values = torch.nn.functional.pad(values, sides)
     return np.ascontiguousarray(values.detach().float().cpu().numpy())
+
+
+def _tiles(weight: np.ndarray) -> np.ndarray:
+    """The weights of a layer [out, in] as :class:`Map` has them."""
+    tiles = weight.reshape(-1, TILE, weight.shape[1]).transpose(0, 2, 1)
+    return np.ascontiguousarray(tiles).reshape(len(tiles), -1)
+
+
+def _gram_tiles(gram: np.ndarray) -> np.ndarray:
+    """A symmetric matrix as :class:`Map` has it."""
+    tiles = []
+    for first in range(0, len(gram), TILE):
+        tile = gram[: first + TILE, first : first + TILE].copy()
+        tile[:first] *= 2
+        tiles.append(tile.ravel())
+    return np.concatenate(tiles)
 
 
 @torch.no_grad()

@@ -15,9 +15,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import torch
 
+from bcm_pyg.kernels import Expanded, Found
 from bcm_pyg.utils import Adjacency
 
-from ._arrays import Expanded, Found
 from .base import Scorer, cost_scale
 
 #: What stands for a score that is no number, or infinite: last, but not lost.
@@ -82,7 +82,6 @@ class PlainEngine:
         self,
         starts: np.ndarray,
         goals: np.ndarray,
-        *,
         weight: float = 1.0,
         width: int = 0,
         limit: np.ndarray | None = None,
@@ -103,10 +102,8 @@ class PlainEngine:
             for query, (start, goal) in enumerate(_pairs(starts, goals))
         ]
         found = self._ask(searches, goals)
-        lists = [nodes for nodes, _, _ in found]
         return Expanded(
-            np.array([node for nodes in lists for node in nodes], np.int64),
-            np.cumsum([0, *(len(nodes) for nodes in lists)]),
+            *_listed([nodes for nodes, _, _ in found]),
             np.array([bound for _, bound, _ in found]),
             np.array([reached for _, _, reached in found], np.bool_),
         )
@@ -116,17 +113,23 @@ class PlainEngine:
         starts: np.ndarray,
         goals: np.ndarray,
         nodes: np.ndarray,
-        ptr: np.ndarray,
-        radius: int = 0,
+        span: np.ndarray,
+        radius: int,
     ) -> Found:
         """The best routes through given nodes, start and goal; then through
         all that is at most :obj:`radius` hops away from these routes, too.
+
+        The nodes of a query are those of its spans :obj:`[B, K, 2]`.
 
         Expansions are the nodes that could be used in the end.
         """
         paths = []
         for query, (start, goal) in enumerate(_pairs(starts, goals)):
-            members = set(nodes[ptr[query] : ptr[query + 1]].tolist())
+            members = {
+                int(node)
+                for begin, end in span[query]
+                for node in nodes[begin:end]
+            }
             path, cost = self._search_inside(
                 members | {start, goal}, start, goal
             )
@@ -262,7 +265,7 @@ class PlainEngine:
             best, step = inf, None
             looked = {route[-1]}
             rim: dict[int, tuple[float, Edge | None]] = {route[-1]: (0.0, None)}
-            for _ in range(depth):
+            for _ in range(min(depth, self.adjacency.num_nodes)):
                 layer: dict[int, tuple[float, Edge | None]] = {}
                 for node, (so_far, first) in rim.items():
                     for edge in self.edges(node):
@@ -379,10 +382,17 @@ def _pairs(starts: np.ndarray, goals: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(starts.tolist(), goals.tolist(), strict=True))
 
 
+def _listed(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Lists of nodes one after the other, and where each begins and ends."""
+    ends = np.cumsum([len(nodes) for nodes in lists])
+    begins = ends - [len(nodes) for nodes in lists]
+    nodes = np.array([node for nodes in lists for node in nodes], np.int64)
+    return nodes, np.stack([begins, ends], axis=1)
+
+
 def _found(paths: list[Path]) -> Found:
     return Found(
-        np.array([node for path in paths for node in path.nodes], np.int64),
-        np.cumsum([0, *(len(path.nodes) for path in paths)]),
+        *_listed([path.nodes for path in paths]),
         np.array([path.cost for path in paths], np.float64),
         np.array([path.expansions for path in paths], np.int64),
         np.array([path.walked for path in paths], np.float64),

@@ -1,4 +1,4 @@
-"""Walks to the best-scored neighbour: compiled for maps, else in torch."""
+"""Walks to the best-scored neighbour by any scorer, in torch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from torch import Tensor
 
 from bcm_pyg.utils import Adjacency, scatter_min
 
-from ._engine import compiled_map, in_parts
 from .base import Scorer
 from .plan import Plan
 
@@ -21,7 +20,6 @@ def walk(
     adjacency: Adjacency,
     starts: Tensor,
     goals: Tensor,
-    *,
     prefer_unvisited: bool,
 ) -> Plan:
     r"""Walks from each start until its goal, a dead end, or the step limit.
@@ -37,18 +35,8 @@ def walk(
         prefer_unvisited (bool): Whether neighbours that were not visited come
             first, whatever their score.
     """
-    if adjacency.device.type == 'cpu' and compiled_map(scorer) is not None:
-        return in_parts(
-            lambda engine, start, goal: engine.walk(
-                start, goal, prefer_unvisited
-            ),
-            scorer,
-            adjacency,
-            starts,
-            goals,
-        )
-    rows = max(1, 8 * MAX_BYTES // adjacency.num_nodes)
-    parts = zip(starts.split(rows), goals.split(rows), strict=True)
+    size = max(1, 8 * MAX_BYTES // adjacency.num_nodes)
+    parts = zip(starts.split(size), goals.split(size), strict=True)
     with torch.no_grad():
         return Plan.cat(
             [

@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.kernels import load_kernels
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import (
     as_ids,
@@ -20,7 +21,6 @@ from bcm_pyg.utils import (
     scatter_min,
 )
 
-from ._engine import kernels
 from ._landmarks import LandmarkBounds, certified, with_bounds
 from ._map_scorer import MapScorer, is_map
 from .base import BasePlanner, CheckedScorer, Readout, Scorer, cost_scale
@@ -44,7 +44,7 @@ class Planner(BasePlanner):
 
     The planner copies what it needs of the map when it is built: build a new
     one after further training. Maps are read by compiled code on as many
-    threads as torch uses, one query after the other on each, with 41 bytes a
+    threads as torch uses, two queries side by side on each, with 112 bytes a
     node and thread; on another device than the CPU, greedy walks are made
     there, all queries in lock step, and all else by a copy of the map on the
     CPU. Routes
@@ -103,7 +103,7 @@ class Planner(BasePlanner):
             self.readout, complete, epsilon, landmarks
         )
         if is_map(model):
-            kernels()  # compiled at the first time
+            load_kernels()  # compiled at the first time
             super().__init__(data, model.device)
             if model.record and model.graph not in (None, self._fingerprint):
                 warnings.warn(

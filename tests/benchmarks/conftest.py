@@ -1,23 +1,18 @@
-"""The benchmarks are scripts, not a package: their folder goes on the path."""
+"""Results, pictures and maps of the benchmarks go to temporary folders."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / 'benchmarks'
-sys.path.insert(0, str(FOLDER))
+from benchmarks.lib import results, trained_maps
 
 
 @pytest.fixture
-def places(tmp_path, monkeypatch) -> Path:
-    """Results, pictures and maps go to a folder of their own."""
-    import common
-    import experiment
-
-    monkeypatch.setattr(common, 'RESULTS', tmp_path / 'results')
-    monkeypatch.setattr(common, 'CACHE', tmp_path / 'cache')
-    monkeypatch.setattr(experiment, 'QUICK_FOLDER', tmp_path / 'quick')
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where they are: ``results``, ``quick`` and ``cache``."""
+    monkeypatch.setattr(results, 'RESULTS', tmp_path / 'results')
+    monkeypatch.setattr(results, 'QUICK_FOLDER', tmp_path / 'quick')
+    monkeypatch.setattr(trained_maps, 'CACHE', tmp_path / 'cache')
     return tmp_path

@@ -2,17 +2,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import Tensor
+import numpy as np
 
-from bcm_pyg.utils import Adjacency
+from bcm_pyg.kernels import Found
 
-from .._engine import in_parts
-from ..base import Scorer
-from ..plan import Plan
+from .._engine import Engine, EngineReadout
 
 
 @dataclass(frozen=True)
-class Backtracking:
+class Backtracking(EngineReadout):
     r"""A walk that learns on its way where not to go again (real-time A*,
     `"Real-time heuristic search"
     <https://doi.org/10.1016/0004-3702(90)90054-4>`_).
@@ -43,18 +41,7 @@ class Backtracking:
     that sees its neighbours alone can follow it.
     """
 
-    def __call__(
-        self,
-        scorer: Scorer,
-        adjacency: Adjacency,
-        starts: Tensor,
-        goals: Tensor,
-    ) -> Plan:
-        """Routes of a batch of queries."""
-        return in_parts(
-            lambda engine, start, goal: engine.backtrack(start, goal),
-            scorer,
-            adjacency,
-            starts,
-            goals,
-        )
+    def _answer(
+        self, engine: Engine, starts: np.ndarray, goals: np.ndarray
+    ) -> Found:
+        return engine.backtrack(starts, goals)

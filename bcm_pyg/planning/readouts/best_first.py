@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from torch import Tensor
 
-from bcm_pyg.utils import Adjacency, check_float, check_int
+from bcm_pyg.kernels import Found
+from bcm_pyg.utils import check_float, check_int
 
-from .._arrays import Found
-from .._engine import Engine, in_parts
-from ..base import Scorer
-from ..plan import Plan
+from .._engine import Engine, EngineReadout
 
 
 @dataclass(frozen=True)
-class BestFirst:
+class BestFirst(EngineReadout):
     r"""A* on the distances of the map: the most promising node first,
 
     .. math::
@@ -47,21 +44,15 @@ class BestFirst:
     def __post_init__(self) -> None:
         check_float('weight', self.weight)
 
-    def __call__(
-        self,
-        scorer: Scorer,
-        adjacency: Adjacency,
-        starts: Tensor,
-        goals: Tensor,
-    ) -> Plan:
-        """Routes of a batch of queries."""
-        return _searched(
-            scorer, adjacency, starts, goals, weight=self.weight, width=0
-        )
+    def _answer(
+        self, engine: Engine, starts: np.ndarray, goals: np.ndarray
+    ) -> Found:
+        found = engine.expand(starts, goals, self.weight)
+        return engine.inside(starts, goals, found.nodes, found.span[:, None], 0)
 
 
 @dataclass(frozen=True)
-class Beam:
+class Beam(EngineReadout):
     r"""Some walks at a time: at each step the :math:`k` most promising nodes.
 
     Of all neighbours of the nodes of a step, those with the lowest
@@ -86,32 +77,8 @@ class Beam:
     def __post_init__(self) -> None:
         check_int('width', self.width, 1)
 
-    def __call__(
-        self,
-        scorer: Scorer,
-        adjacency: Adjacency,
-        starts: Tensor,
-        goals: Tensor,
-    ) -> Plan:
-        """Routes of a batch of queries."""
-        return _searched(
-            scorer, adjacency, starts, goals, weight=1.0, width=self.width
-        )
-
-
-def _searched(
-    scorer: Scorer,
-    adjacency: Adjacency,
-    starts: Tensor,
-    goals: Tensor,
-    *,
-    weight: float,
-    width: int,
-) -> Plan:
-    """The best routes through what searches have expanded."""
-
-    def answer(engine: Engine, start: np.ndarray, goal: np.ndarray) -> Found:
-        found = engine.expand(start, goal, weight=weight, width=width)
-        return engine.inside(start, goal, found.nodes, found.ptr)
-
-    return in_parts(answer, scorer, adjacency, starts, goals)
+    def _answer(
+        self, engine: Engine, starts: np.ndarray, goals: np.ndarray
+    ) -> Found:
+        found = engine.expand(starts, goals, 1.0, self.width)
+        return engine.inside(starts, goals, found.nodes, found.span[:, None], 0)

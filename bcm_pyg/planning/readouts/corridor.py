@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -9,9 +8,9 @@ import torch
 from torch import Tensor
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.kernels import Found
 from bcm_pyg.utils import Adjacency, check_int
 
-from .._arrays import Found
 from .._engine import Engine, in_parts
 from ..base import Readout, Scorer
 from ..plan import Plan
@@ -101,13 +100,14 @@ class Corridor:
     def _inside(
         self,
         engine: Engine,
-        start: np.ndarray,
-        goal: np.ndarray,
+        starts: np.ndarray,
+        goals: np.ndarray,
         nodes: np.ndarray,
     ) -> Found:
         used = nodes >= 0
-        ptr = np.append(0, used.sum(axis=1).cumsum())
-        return engine.inside(start, goal, nodes[used], ptr, self.radius)
+        ends = used.sum(axis=1).cumsum()
+        span = np.stack([ends - used.sum(axis=1), ends], axis=1)[:, None]
+        return engine.inside(starts, goals, nodes[used], span, self.radius)
 
     def along(
         self,
@@ -129,50 +129,27 @@ class Corridor:
     def _search(
         self,
         engine: Engine,
-        start: np.ndarray,
-        goal: np.ndarray,
-        guide_start: np.ndarray,
-        guide_goal: np.ndarray,
+        starts: np.ndarray,
+        goals: np.ndarray,
+        guide_starts: np.ndarray,
+        guide_goals: np.ndarray,
     ) -> Found:
-        new = np.ones(start.size, np.bool_)
-        new[1:] = np.diff(guide_start) != 0
-        new[1:] |= np.diff(guide_goal) != 0
-        ends = guide_start[new], guide_goal[new]
+        new = np.ones(starts.size, np.bool_)
+        new[1:] = np.diff(guide_starts) != 0
+        new[1:] |= np.diff(guide_goals) != 0
+        ends = guide_starts[new], guide_goals[new]
         weight = self.guide.weight  # type: ignore[attr-defined]
-        there = engine.expand(*ends, weight=weight)
-        lists = [(there.nodes, there.ptr)]
+        there = engine.expand(*ends, weight)
+        nodes, span = there.nodes, there.span[:, None]
         if self.bidirectional:
             # Where there is no way back, this ends the search for it.
-            limit = 2 * np.diff(there.ptr)
-            back = engine.expand(*ends[::-1], weight=weight, limit=limit)
-            lists.append((back.nodes, back.ptr))
-        nodes, ptr = _joined(lists)
-        if not new.all():
-            nodes, ptr = _repeated(nodes, ptr, new.cumsum() - 1)
-        return engine.inside(start, goal, nodes, ptr, self.radius)
-
-
-def _joined(
-    lists: Sequence[tuple[np.ndarray, np.ndarray]],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Lists of nodes, query by query one after the other."""
-    counts = np.stack([np.diff(ptr) for _, ptr in lists], axis=1)
-    ends = counts.cumsum().reshape(counts.shape)
-    out = np.empty(ends[-1, -1], np.int64)
-    for column, (nodes, ptr) in enumerate(lists):
-        shift = ends[:, column] - ptr[1:]
-        out[np.arange(nodes.size) + shift.repeat(counts[:, column])] = nodes
-    return out, np.append(0, ends[:, -1])
-
-
-def _repeated(
-    nodes: np.ndarray, ptr: np.ndarray, which: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Lists of nodes by their numbers."""
-    count = np.diff(ptr)[which]
-    ends = count.cumsum()
-    index = np.arange(ends[-1]) + (ptr[which] - ends + count).repeat(count)
-    return nodes[index], np.append(0, ends)
+            limit = 2 * (span[:, 0, 1] - span[:, 0, 0])
+            back = engine.expand(*ends[::-1], weight, limit=limit)
+            behind = back.span[:, None] + nodes.size
+            nodes = np.concatenate([nodes, back.nodes])
+            span = np.concatenate([span, behind], axis=1)
+        span = span[new.cumsum() - 1]
+        return engine.inside(starts, goals, nodes, span, self.radius)
 
 
 def _drawn(plan: Plan) -> tuple[Tensor, Tensor]:

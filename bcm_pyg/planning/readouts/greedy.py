@@ -1,25 +1,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
+import numpy as np
 from torch import Tensor
 
+from bcm_pyg.kernels import Found
 from bcm_pyg.utils import Adjacency
 
+from .._engine import EngineReadout, compiled_map
 from .._walk import walk
 from ..base import Scorer
 from ..plan import Plan
 
 
-@dataclass(frozen=True)
-class Greedy:
-    r"""The readout without memory,
+class _Walk(EngineReadout):
+    """Compiled for maps on the CPU, else in torch, where the scorer is."""
 
-    .. math::
-        j^* = \arg\min_{j \in \mathcal{N}(i)} D_i(j; g) .
-
-    It may go in circles and then fails. Costs one pass per hop.
-    """
+    prefer_unvisited: ClassVar[bool]
 
     def __call__(
         self,
@@ -29,11 +28,31 @@ class Greedy:
         goals: Tensor,
     ) -> Plan:
         """Routes of a batch of queries."""
-        return walk(scorer, adjacency, starts, goals, prefer_unvisited=False)
+        if adjacency.device.type == 'cpu' and compiled_map(scorer) is not None:
+            return super().__call__(scorer, adjacency, starts, goals)
+        return walk(scorer, adjacency, starts, goals, self.prefer_unvisited)
+
+    def _answer(
+        self, engine: Any, starts: np.ndarray, goals: np.ndarray
+    ) -> Found:
+        return engine.walk(starts, goals, self.prefer_unvisited)
 
 
 @dataclass(frozen=True)
-class VisitedGreedy:
+class Greedy(_Walk):
+    r"""The readout without memory,
+
+    .. math::
+        j^* = \arg\min_{j \in \mathcal{N}(i)} D_i(j; g) .
+
+    It may go in circles and then fails. Costs one pass per hop.
+    """
+
+    prefer_unvisited = False
+
+
+@dataclass(frozen=True)
+class VisitedGreedy(_Walk):
     r"""The readout of the paper: unvisited neighbours first,
 
     .. math::
@@ -45,12 +64,4 @@ class VisitedGreedy:
     circles but guarantees nothing. Costs one pass per hop.
     """
 
-    def __call__(
-        self,
-        scorer: Scorer,
-        adjacency: Adjacency,
-        starts: Tensor,
-        goals: Tensor,
-    ) -> Plan:
-        """Routes of a batch of queries."""
-        return walk(scorer, adjacency, starts, goals, prefer_unvisited=True)
+    prefer_unvisited = True

@@ -2,17 +2,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import Tensor
+import numpy as np
 
-from bcm_pyg.utils import Adjacency, check_int
+from bcm_pyg.kernels import Found
+from bcm_pyg.utils import check_int
 
-from .._engine import in_parts
-from ..base import Scorer
-from ..plan import Plan
+from .._engine import Engine, EngineReadout
 
 
 @dataclass(frozen=True)
-class Lookahead:
+class Lookahead(EngineReadout):
     r"""A walk that looks a few hops ahead before it trusts the map.
 
     Each step leads to the node :math:`j` at :math:`d` hops with the lowest
@@ -44,19 +43,7 @@ class Lookahead:
     def __post_init__(self) -> None:
         check_int('depth', self.depth, 1)
 
-    def __call__(
-        self,
-        scorer: Scorer,
-        adjacency: Adjacency,
-        starts: Tensor,
-        goals: Tensor,
-    ) -> Plan:
-        """Routes of a batch of queries."""
-        depth = min(self.depth, adjacency.num_nodes)
-        return in_parts(
-            lambda engine, start, goal: engine.lookahead(start, goal, depth),
-            scorer,
-            adjacency,
-            starts,
-            goals,
-        )
+    def _answer(
+        self, engine: Engine, starts: np.ndarray, goals: np.ndarray
+    ) -> Found:
+        return engine.lookahead(starts, goals, self.depth)

@@ -216,7 +216,7 @@ def test_maps_tell_nodes_at_one_place_apart(name: str, tmp_path: Path) -> None:
     model.save(tmp_path)
     other = BCM.load(tmp_path, data)
     assert str(other) == str(model)
-    assert torch.equal(other.hidden(planning_graph(data)), hidden)
+    assert torch.equal(other.project_nodes(planning_graph(data)), hidden)
     assert other.storage_bytes() == model.storage_bytes()
     check_encoder(model.encoder, data)
 

@@ -1,0 +1,1 @@
+"""Measurements behind the tables: scripts, what they share, and rendering."""

@@ -1,0 +1,1 @@
+"""What the scripts share: results, graphs, methods and trained maps."""

@@ -1,0 +1,117 @@
+"""Every method of the comparison: labels, colours, and how it is built.
+
+Light: a method imports its planner when it is built.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+YES, NO, NEITHER = '✓', '✗', '-'
+
+#: The regimes of costs of the paper.
+REGIMES = ('uniform', 'mild', 'wide')
+
+#: The node encoders of the paper, and a network that sees costs.
+ENCODERS = ('one_hot', 'k_hot', 'interaction', 'gnn')
+
+#: Seconds of training by side of a grid, before ``--budget``.
+SECONDS = {20: 120, 30: 300, 40: 600, 60: 1200, 80: 1800, 100: 1800}
+
+
+def training_seconds(side: int, costs: str, budget: float = 1.0) -> float:
+    """Seconds of training for a grid; uniform costs at side 40 need half."""
+    seconds = 300 if (costs, side) == ('uniform', 40) else SECONDS[side]
+    return seconds * budget
+
+
+class Method(NamedTuple):
+    """A planner with the three properties of the paper's Table 1."""
+
+    label: str
+    reuse: str
+    weighted: str
+    sublinear: str
+    color: str
+    planner: str | None = None
+    arguments: dict[str, Any] = {}
+    package: str | None = None
+
+    def is_installed(self) -> bool:
+        """Whether what it needs beside our own dependencies is there."""
+        return self.package is None or find_spec(self.package) is not None
+
+    def build(self, data: Any, seed: int) -> Any:
+        """The planner of a graph."""
+        from bcm_pyg import baselines
+
+        assert self.planner is not None
+        arguments = dict(self.arguments)
+        if self.planner == 'CML':
+            arguments['seed'] = seed
+        return getattr(baselines, self.planner)(data, **arguments)
+
+
+#: All that are built, not trained by us.
+BASELINES = {
+    'dijkstra': Method(
+        'Dijkstra (exact)', NO, YES, NEITHER, '#000000', 'Dijkstra'
+    ),
+    'apsp': Method('APSP (exact)', YES, YES, NO, '#000000', 'APSP'),
+    'cch': Method(
+        'CCH, on disk (exact)',
+        YES,
+        YES,
+        NO,
+        '#8c564b',
+        'CCH',
+        package='routingkit_cch',
+    ),
+    'cpd': Method('CPD (exact)', YES, YES, NO, '#bcbd22', 'CPD'),
+    'cml': Method(
+        'CML',
+        YES,
+        YES,
+        NO,
+        '#cc79a7',
+        'CML',
+        {'weighted': True, 'progress': True},
+    ),
+    'apf': Method('APF', NO, NO, NEITHER, '#6a3d9a', 'APF'),
+    'eigen': Method('EigenAgent', YES, NO, NO, '#0072b2', 'EigenAgent'),
+    'eigen_inverse': Method(
+        'EigenAgent, inverse costs',
+        YES,
+        YES,
+        NO,
+        '#56b4e9',
+        'EigenAgent',
+        {'weights': 'inverse'},
+    ),
+    'eigen_rbf': Method(
+        'EigenAgent, RBF of costs',
+        YES,
+        YES,
+        NO,
+        '#7f9fd0',
+        'EigenAgent',
+        {'weights': 'rbf'},
+    ),
+}
+
+#: Our maps by what they are trained on, the paper's objective first.
+MAPS = {
+    'paper': Method(
+        "BCM, the paper's objective at our budget", YES, YES, YES, '#e69f00'
+    ),
+    'sweeps': Method(
+        'BCM, our default (self-supervised)', YES, YES, YES, '#d55e00'
+    ),
+    'exact': Method(
+        'BCM, exact targets (supervised)', YES, YES, YES, '#009e73'
+    ),
+}
+
+#: Both, as rows of results call them.
+METHODS = {**BASELINES, **{f'bcm_{kind}': MAPS[kind] for kind in MAPS}}

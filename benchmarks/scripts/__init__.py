@@ -1,0 +1,1 @@
+"""One script for each table or figure, and other measurements."""

@@ -1,0 +1,64 @@
+"""Writes the tables of README.md and of the benchmarks' pages from results.
+
+A table stands between ``<!-- table: name -->`` and ``<!-- end -->``; everything
+between is replaced. ``--check`` only says whether the files are up to date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.lib.results import FOLDER
+from benchmarks.tables.paper import PAPER_TABLES
+from benchmarks.tables.planning import PLANNING_TABLES
+from benchmarks.tables.real import REAL_TABLES
+from benchmarks.tables.training import TRAINING_TABLES
+
+FILES = [
+    FOLDER.parent / 'README.md',
+    FOLDER / 'README.md',
+    *sorted((FOLDER / 'pages').glob('*.md')),
+]
+TABLES: dict[str, Callable[[], str]] = {
+    **TRAINING_TABLES,
+    **PAPER_TABLES,
+    **PLANNING_TABLES,
+    **REAL_TABLES,
+}
+MARK = re.compile(r'(<!-- table: (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
+
+
+def render(text: str, tables: dict[str, Callable[[], str]]) -> str:
+    """The text with every table replaced."""
+    return MARK.sub(
+        lambda found: found[1] + tables[found[2]]() + '\n' + found[3], text
+    )
+
+
+def main() -> int:
+    flags = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    flags.add_argument('--check', action='store_true')
+    args = flags.parse_args()
+    stale: list[Path] = []
+    for path in FILES:
+        old = path.read_text()
+        new = render(old, TABLES)
+        if new != old:
+            stale.append(path)
+            if not args.check:
+                path.write_text(new)
+    for path in stale:
+        name = path.relative_to(FOLDER.parent)
+        print(f'{name}: {"stale" if args.check else "written"}')
+    return int(args.check and bool(stale))
+
+
+if __name__ == '__main__':
+    sys.exit(main())

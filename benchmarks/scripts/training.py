@@ -1,0 +1,310 @@
+"""How well maps are trained.
+
+``--table``     the target table: graphs x seeds x targets, each within its time
+``--ablation``  every default of FitConfig against its alternative; one of them
+                needs ``pip install --no-deps pytorch-optimizer``
+``--update``    training on after costs or edges changed, against from scratch
+
+Each part is resumable: rows that are in its JSON are not run again. Run it
+alone on the machine, or with ``--same-steps``: then a row takes as many steps
+as our own row of seed 42 took in its time, however busy the machine is.
+``--table --quick`` takes about two minutes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from benchmarks.lib.flags import part_flags, run_parts
+
+FLAGS = part_flags(__doc__, 'table', 'ablation', 'update')
+FLAGS.add_argument('--targets', nargs='+', default=['sweeps', 'paper', 'exact'])
+FLAGS.add_argument('--rows', nargs='+', help='such as wide40')
+FLAGS.add_argument(
+    '--same-steps', action='store_true', help='for a machine that is busy'
+)
+if __name__ == '__main__':
+    FLAGS.parse_args()  # --help does not wait for torch
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric import seed_everything
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, fit, planning_graph
+from benchmarks.lib.graphs import Grid
+from benchmarks.lib.measure import walk_quality
+from benchmarks.lib.methods import training_seconds
+from benchmarks.lib.results import Results, Row, results_for
+from benchmarks.lib.trained_maps import (
+    ended_by,
+    fit_config,
+    grid_map_name,
+    settings_of,
+    trained_map,
+    training_of,
+)
+
+#: Costs and side of the rows of the target table.
+TABLE = [
+    ('wide', 20),
+    ('wide', 40),
+    ('mild', 40),
+    ('uniform', 40),
+    ('wide', 60),
+]
+QUICK_TABLE, QUICK_SECONDS = [('wide', 20), ('uniform', 20)], 20
+
+
+def run_table(args: Any) -> None:
+    results = results_for('training_table', args.quick)
+    jobs = [
+        (seed, targets, row)
+        for seed in args.seeds
+        for targets in args.targets
+        for row in (QUICK_TABLE if args.quick else TABLE)
+        if not args.rows or f'{row[0]}{row[1]}' in args.rows
+    ]
+    for seed, targets, (costs, side) in jobs:
+        grid = Grid('ushape', side, costs, seed)
+        seconds = training_seconds(side, costs, args.budget)
+        if args.quick:
+            seconds = QUICK_SECONDS * args.budget
+        key = {
+            'layout': grid.layout,
+            'costs': costs,
+            'side': side,
+            'targets': targets,
+            'seed': seed,
+            'budget_seconds': seconds,
+        }
+        if results.find(**key):
+            continue
+        print(key)
+        budget: dict[str, Any] = {'time_budget': seconds}
+        if args.same_steps:
+            timed = {**key, 'targets': 'sweeps', 'seed': 42}
+            budget = {'steps': _steps_in_time(results, timed)}
+        model = trained_map(
+            grid_map_name(grid, targets, seconds),
+            grid.data(),
+            fit_config(targets, seed=seed, **budget),
+            paper=targets == 'paper',
+        )
+        row = {
+            **key,
+            'ended_by': ended_by(model),
+            'readout': 'VisitedGreedy',
+            'terminal': model.terminal,
+            'sweeps': settings_of(model)['sweeps'],
+            'parameters': model.num_parameters(),
+            'megabytes': model.storage_bytes() / 1e6,
+            **training_of(model),
+            **walk_quality(model, grid.data(), args.pairs, seed),
+        }
+        print(f'Gap {row["gap"]:.2f} %, SR {row["success_rate"]:.3f}')
+        results.add(row)
+
+
+def _steps_in_time(results: Results, key: Row) -> int:
+    row = results.find(**key)
+    if row is None or row.get('ended_by', 'time') != 'time':
+        raise SystemExit(f'--same-steps needs this row first: {key}')
+    return row['steps']
+
+
+def library_soap(
+    parameters: Iterable[Tensor], lr: float
+) -> torch.optim.Optimizer:
+    """The optimiser of another library instead of ours."""
+    from pytorch_optimizer import SOAP
+
+    return SOAP(parameters, lr=lr, weight_decay=0.0)
+
+
+AVERAGED = 'weights: mean of the last tenth'
+
+#: What each default was chosen against, one change at a time.
+ABLATIONS: dict[str, dict[str, Any]] = {
+    'default': {},
+    'default, once more': {},
+    'targets: paper (one backup)': {'targets': 'paper'},
+    'targets: exact (labels)': {'targets': 'exact'},
+    'sweeps: half as many': {'num_backups': 12},
+    'sweeps: half as many again': {'num_backups': 35},
+    'draws: 1 of as many nodes': {
+        'bootstrap_samples': 1,
+        'bootstrap_nodes': 384,
+    },
+    'draws: 1, same seeds': {'bootstrap_samples': 1},
+    'seeds: half as many': {'bootstrap_nodes': 48},
+    'seeds: twice as many': {'bootstrap_nodes': 192},
+    'pool: 256, renewed rarely': {'goal_pool': 256, 'refresh_every': 20},
+    'renewed half as often': {'refresh_every': 16},
+    'block: 64 sources x 16 goals': {'sources': 64, 'goals': 16},
+    'block: 32 x 64': {'goals': 64},
+    'sources: half near the goals': {'near_goal_fraction': 0.5},
+    'errors: absolute': {'relative': False, 'ranking': 0.1},
+    'ranking: none': {'ranking': 0.0},
+    'ranking: three times': {'ranking': 0.012},
+    'ranking temperature: 0.2': {'ranking_temperature': 0.2},
+    'optimizer: Adam 3e-3': {'optimizer': 'adam', 'lr': 3e-3},
+    'lr: half': {'lr': 3e-3},
+    'lr: double': {'lr': 1.2e-2},
+    'init: random tables': {},
+    AVERAGED: {},
+    'optimizer: SOAP of pytorch-optimizer': {'optimizer': library_soap},
+}
+
+
+def run_ablation(args: Any) -> None:
+    results = results_for('training_ablation', args.quick)
+    side, seconds = (20, 5.0) if args.quick else (40, 90.0)
+    seconds = seconds * args.budget
+    for seed in args.seeds:
+        data = Grid('ushape', side, 'wide', seed).data()
+        for name, change in ABLATIONS.items():
+            key = {
+                'name': name,
+                'side': side,
+                'seed': seed,
+                'budget_seconds': seconds,
+            }
+            if results.find(**key):
+                continue
+            seed_everything(seed)
+            init = {'init': 'random'} if name.startswith('init') else {}
+            model = BCM.from_data(data, 'interaction', **init)
+            mean = None
+            if name == AVERAGED:
+                mean = WeightMean(model, seconds)
+                change = {'validations': 400, 'validation_queries': 0}
+            config = fit_config(
+                **{
+                    'time_budget': seconds,
+                    'seed': seed,
+                    'validations': 0,
+                    **change,
+                }
+            )
+            history = fit(model, data, config, callback=mean)
+            if mean is not None:
+                mean.apply()
+            told = {
+                field: getattr(value, '__qualname__', value)
+                for field, value in change.items()
+            }
+            row = {**key, 'change': told, 'steps': history.steps}
+            row |= walk_quality(model, data, args.pairs, seed)
+            print(f'{name:32} Gap {row["gap"]:6.2f} %, {history.steps} steps')
+            results.add(row)
+
+
+class WeightMean:
+    """A callback that averages the weights over the last tenth of a run."""
+
+    def __init__(self, model: BCM, seconds: float) -> None:
+        self.model, self.begin = model, 0.9 * seconds
+        self.total: dict[str, Tensor] = {}
+        self.count = 0
+
+    def __call__(self, step: int, metrics: dict[str, float]) -> None:
+        """Takes the weights of this moment in."""
+        if metrics['seconds'] < self.begin:
+            return
+        self.count += 1
+        for name, value in self.model.state_dict().items():
+            self.total[name] = self.total.get(name, 0) + value.double()
+
+    def apply(self) -> None:
+        """Gives the map the mean."""
+        self.model.load_state_dict(
+            {name: value / self.count for name, value in self.total.items()}
+        )
+
+
+def changed_costs(data: Data, share: float, seed: int) -> Data:
+    """The graph with some undirected costs drawn anew."""
+    return _changed(data, share, seed, remove=False)
+
+
+def removed_edges(data: Data, share: float, seed: int) -> Data:
+    """The graph without some of its undirected edges."""
+    return _changed(data, share, seed, remove=True)
+
+
+def _changed(data: Data, share: float, seed: int, remove: bool) -> Data:
+    rng = np.random.default_rng(seed + 1000)
+    tail, head = data.edge_index
+    pair = torch.minimum(tail, head) * data.num_nodes
+    pair = (pair + torch.maximum(tail, head)).unique(return_inverse=True)[1]
+    count = int(pair.max()) + 1
+    hit = torch.from_numpy(rng.random(count) < share)[pair]
+    fresh = torch.from_numpy(rng.uniform(1, 10, count)).float()[pair]
+    out = data.clone()
+    out.edge_cost = torch.where(hit, fresh, data.edge_cost)
+    if remove:
+        out.edge_cost = data.edge_cost[~hit]
+        out.edge_index = data.edge_index[:, ~hit]
+    return planning_graph(out)
+
+
+def run_update(args: Any) -> None:
+    """Steps until the Gap is within half a point of the old map's."""
+    results = results_for('training_update', args.quick)
+    side, seconds = (20, 20.0) if args.quick else (40, 600.0)
+    seconds *= args.budget
+    kinds = {
+        '10 % of the costs drawn anew': (changed_costs, 0.10),
+        '2 % of the edges removed': (removed_edges, 0.02),
+    }
+    for seed in args.seeds:
+        grid = Grid('ushape', side, 'wide', seed)
+        data = grid.data()
+        old = trained_map(
+            grid_map_name(grid, 'sweeps', seconds),
+            data,
+            fit_config(time_budget=seconds, seed=seed),
+        )
+        scratch = training_of(old)['steps']
+        wanted = walk_quality(old, data, args.pairs, seed)['gap'] + 0.5
+        for name, (change, share) in kinds.items():
+            key = {'name': name, 'side': side, 'seed': seed}
+            key['scratch_steps'] = scratch
+            if results.find(**key):
+                continue
+            new_data = change(data, share, seed)
+            before = walk_quality(old, new_data, args.pairs, seed)
+            row = {**key, 'gap_wanted': wanted, 'gap_before': before['gap']}
+            # The shortest of growing budgets that gets there: a schedule that
+            # knows its end is worth more than a long one cut short.
+            for part in (0.025, 0.05, 0.1, 0.2, 0.4, 0.8):
+                seed_everything(seed)
+                model = BCM.from_data(new_data)
+                model.load_state_dict(old.state_dict())
+                steps = round(part * scratch)
+                began = time.perf_counter()
+                fit(model, new_data, fit_config(steps=steps, seed=seed))
+                row['update_seconds'] = time.perf_counter() - began
+                row['update_steps'] = steps
+                after = walk_quality(model, new_data, args.pairs, seed)
+                row['gap_after'] = after['gap']
+                if row['gap_after'] <= wanted:
+                    break
+            row['reached'] = row['gap_after'] <= wanted
+            row['ratio'] = row['update_steps'] / scratch
+            print(row)
+            results.add(row)
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    run_parts(
+        FLAGS, given, table=run_table, ablation=run_ablation, update=run_update
+    )
+
+
+if __name__ == '__main__':
+    main()

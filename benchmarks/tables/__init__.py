@@ -1,0 +1,1 @@
+"""Tables in Markdown, made from the results."""

@@ -1,0 +1,162 @@
+"""Rows of results put together, and what the cells of tables say."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from benchmarks.lib.methods import SECONDS, training_seconds
+from benchmarks.lib.results import Row
+from benchmarks.tables.paper_numbers import Reported
+
+#: What stands where nothing was run.
+NOT_RUN = 'not run yet'
+
+
+def markdown(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A table, every cell as it prints."""
+    head = list(head)
+    lines = ['| ' + ' | '.join(head) + ' |', '|' + '---|' * len(head)]
+    for row in rows:
+        lines.append('| ' + ' | '.join(str(cell) for cell in row) + ' |')
+    return '\n'.join(lines)
+
+
+def spread(values: Sequence[float | None], digits: int) -> str:
+    """Mean and, of several, standard deviation; a dash without a value."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return '-'
+    text = f'{statistics.mean(known):.{digits}f}'
+    if len(known) > 1:
+        text += f' ± {statistics.stdev(known):.{digits}f}'
+    return text
+
+
+#: What makes two rows of other seeds one cell of a table.
+SAME = (
+    'layout',
+    'side',
+    'costs',
+    'method',
+    'encoder',
+    'readout',
+)
+
+
+def time_share(row: Row) -> float:
+    """The training time of a map over the usual one; 1 if there is none."""
+    seconds = row.get('budget_seconds')
+    if seconds is None or row['side'] not in SECONDS:
+        return 1.0
+    return seconds / training_seconds(row['side'], row['costs'])
+
+
+def best_rows(rows: Iterable[Row]) -> list[Row]:
+    """One row for each seed: nearest to full training, then most queries."""
+
+    def worth(row: Row) -> tuple[float, float]:
+        return -abs(time_share(row) - 1), row.get('num_queries') or 0
+
+    out: dict[tuple, Row] = {}
+    for row in rows:
+        name = *(row.get(field) for field in SAME), row.get('seed')
+        if name not in out or worth(row) > worth(out[name]):
+            out[name] = row
+    return list(out.values())
+
+
+def select(rows: Iterable[Row], **fields: Any) -> list[Row]:
+    """The rows with these fields, one for each seed, seeds in order."""
+    return sorted(
+        (
+            row
+            for row in best_rows(rows)
+            if all(row.get(name) == value for name, value in fields.items())
+        ),
+        key=lambda row: row.get('seed') or 0,
+    )
+
+
+def values(rows: Iterable[Row], field: str) -> list[float]:
+    """What the rows know of a field."""
+    return [row[field] for row in rows if row.get(field) is not None]
+
+
+def mean(rows: Iterable[Row], field: str) -> float | None:
+    """The mean of a field, None without a value."""
+    found = values(rows, field)
+    return statistics.mean(found) if found else None
+
+
+def seeds(found: list[list[Row]]) -> str:
+    """How many seeds were run, regime by regime."""
+    return '/'.join(str(len(part)) for part in found)
+
+
+def cells(rows: list[Row]) -> list[str]:
+    """Success rate, cost and Gap of the seeds of a row."""
+    if not rows:
+        return [NOT_RUN, '', '']
+    return [success(rows), spread(values(rows, 'cost'), 1), gap(rows)]
+
+
+def gap(rows: list[Row]) -> str:
+    """The Gap, and how much of the time a map had, if not just that."""
+    return spread(values(rows, 'gap'), 2) + of_the_time(rows)
+
+
+def of_the_time(rows: list[Row]) -> str:
+    """The shares of the training, if any map had more or less.
+
+    Those that ran with ``--same-steps`` had a share of the steps.
+    """
+    shares = sorted(
+        {
+            (round(100 * time_share(row)), row.get('ended_by', 'time'))
+            for row in rows
+        }
+    )
+    if all(share == 100 for share, _ in shares):
+        return ''
+    text = ' and '.join(f'{share} % {kind}' for share, kind in shares)
+    return f' ({text})'
+
+
+def reported(cell: Reported | None) -> list[str]:
+    """The same three of the paper."""
+    if cell is None:
+        return ['-', '-', '-']
+    text = '-' if cell.gap is None else str(cell.gap)
+    if cell.gap_std is not None:
+        text += f' ± {cell.gap_std}'
+    return [number(cell.success_rate, 2), number(cell.cost, 1), text]
+
+
+def success(rows: list[Row]) -> str:
+    """The mean over seeds; nothing short of all is printed as 1."""
+    rate = mean(rows, 'success_rate')
+    if rate is None:
+        return NOT_RUN
+    return f'{min(rate, 0.999) if rate < 1 else 1:.3f}'
+
+
+def gap_and_success(rows: list[Row]) -> str:
+    """The Gap, and the success rate where it is not 1."""
+    if not rows:
+        return NOT_RUN
+    text = gap(rows)
+    rate = mean(rows, 'success_rate')
+    return text if rate == 1 else f'{text}, SR {success(rows)}'
+
+
+def number(value: float | None, digits: int) -> str:
+    """A number, or a dash for none."""
+    return '-' if value is None else f'{value:,.{digits}f}'
+
+
+def beside(value: float, published: float | None, digits: int = 3) -> str:
+    """Ours, and the paper's in brackets."""
+    text = f'{value:,.{digits}f}'
+    return text if published is None else f'{text} ({published:.{digits}f})'
