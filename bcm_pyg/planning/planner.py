@@ -127,6 +127,12 @@ class Planner(BasePlanner):
             super().__init__(data)
             self.scorer = CheckedScorer(model, self.adjacency)
 
+    def refresh(self, model: object) -> None:
+        """Reads a map that was trained further, on the same graph."""
+        if not is_map(model):
+            raise BCMError(f'model must be a BCM (got {type(model).__name__})')
+        self.scorer = MapScorer(model, self.data, self.adjacency)
+
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
         plan = self.readout(self.scorer, self.adjacency, starts, goals)
         if self.complete and not bool(plan.success.all()):

@@ -1,3 +1,5 @@
+"""The optimiser of a run, and its learning rate."""
+
 from __future__ import annotations
 
 import math
@@ -7,12 +9,46 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bcm_pyg.errors import BCMError
+
+from .config import FitConfig
+
+#: Share of the budget in which the learning rate rises to its peak.
+WARMUP = 0.02
+
 #: Matrices with a longer side are preconditioned on the other side alone.
 MAX_SIDE = 1024
 #: Of the trace of a running mean, what is added to its diagonal.
 RIDGE = 1e-5
 #: Keeps 0 / 0 from happening where there is no gradient at all.
 TINY = 1e-30
+
+
+def make_optimizer(
+    parameters: list[torch.nn.Parameter], config: FitConfig
+) -> torch.optim.Optimizer:
+    """The optimiser that a configuration asks for."""
+    if not parameters:
+        raise BCMError('the map has no trainable parameters')
+    if config.optimizer == 'adam':
+        return torch.optim.Adam(parameters, lr=config.lr)
+    if config.optimizer == 'soap':
+        return SOAP(parameters, lr=config.lr)
+    assert callable(config.optimizer)
+    optimizer = config.optimizer(parameters, config.lr)
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise BCMError(
+            'optimizer must make a torch.optim.Optimizer of parameters and lr '
+            f'(got {type(optimizer).__name__})'
+        )
+    return optimizer
+
+
+def learning_rate(peak: float, done: float) -> float:
+    """Up from a tenth at first, then down to 0 in a line."""
+    if done < WARMUP:
+        return peak * (0.1 + 0.9 * done / WARMUP)
+    return peak * (1 - done) / (1 - WARMUP)
 
 
 class SOAP(torch.optim.Optimizer):
@@ -65,13 +101,13 @@ class SOAP(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            for place, parameter in enumerate(group['params']):
+            for index, parameter in enumerate(group['params']):
                 if parameter.grad is not None and parameter.numel() > 0:
-                    self._update(parameter, group, place)
+                    self._update(parameter, group, index)
         return loss
 
     def _update(
-        self, parameter: Tensor, group: dict[str, Any], place: int
+        self, parameter: Tensor, group: dict[str, Any], index: int
     ) -> None:
         state, grad = self.state[parameter], parameter.grad
         assert grad is not None
@@ -87,7 +123,7 @@ class SOAP(torch.optim.Optimizer):
         if grad.dim() == 2 and count > 1:
             _update_statistics(grad, state, beta)
             # Spread over the steps, so that no step pays for all bases.
-            if (count + place) % group['every'] == 0:
+            if (count + index) % group['every'] == 0:
                 _turn_bases(state)
         grad = _into_basis(grad, state)
         state['mean'].lerp_(grad, 1 - beta)
@@ -102,10 +138,10 @@ class SOAP(torch.optim.Optimizer):
 
 
 def _start_bases(grad: Tensor, state: dict[str, Any]) -> None:
-    for side, product in (('left', grad @ grad.T), ('right', grad.T @ grad)):
-        if product.size(0) <= MAX_SIDE:
-            state[f'{side}_mean'] = product
-            state[side] = torch.eye(product.size(0)).to(product)
+    for side, rows in (('left', grad), ('right', grad.T)):
+        if rows.size(0) <= MAX_SIDE:
+            state[f'{side}_mean'] = rows @ rows.T
+            state[side] = torch.eye(rows.size(0)).to(grad)
 
 
 def _update_statistics(

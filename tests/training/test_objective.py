@@ -9,16 +9,17 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, FitConfig, planning_graph
-from bcm_pyg.nn.objective import (
+from bcm_pyg.nn.scoring import block_values
+from bcm_pyg.training import Block, Run
+from bcm_pyg.training.objective import (
     bellman_loss,
     bellman_target,
+    block_loss,
     is_trained,
     ranking_loss,
 )
-from bcm_pyg.nn.values import block_values
-from bcm_pyg.training.loss import block_loss
-from bcm_pyg.training.targets import Block
-from bcm_pyg.utils import Adjacency
+from bcm_pyg.training.sampling import PairSampler
+from bcm_pyg.utils import Adjacency, Processes
 
 INF = float('inf')
 
@@ -145,7 +146,9 @@ def hand_made_block(
     adjacency = Adjacency.from_data(data)
     edge, row = adjacency.out_edges(sources)
     head = adjacency.dst[edge]
-    value = block_values(model, model.hidden(data), adjacency, head, goals)
+    value = block_values(
+        model, model.project_nodes(data), adjacency, head, goals
+    )
     if mask:
         reach = torch.tensor(reached(data))[head][:, goals]
         value = value.masked_fill(~reach, INF)
@@ -153,6 +156,11 @@ def hand_made_block(
 
 
 PAPER = FitConfig.paper(steps=1)
+
+
+def run_of(model: BCM, data: Data) -> Run:
+    sampler = PairSampler(Adjacency.from_data(data), seed=0)
+    return Run(model, data, sampler, PAPER, Processes(distributed=False))
 
 
 @settings(deadline=None, max_examples=40)
@@ -174,7 +182,7 @@ def test_block_loss_against_the_paper(
     goals = torch.randperm(size)[:4]
     block = hand_made_block(model, data, sources, goals, mask)
     assert PAPER.ranking == 0
-    loss = block_loss(model, data, Adjacency.from_data(data), block, PAPER)
+    loss = block_loss(run_of(model, data), block)
     everywhere = [[True] * size for _ in range(size)]
     expected = slow_loss(
         model,
@@ -201,8 +209,7 @@ def test_block_loss_of_every_pair(diamond: Data, terminal: str) -> None:
     model = tiny_map(diamond, terminal=terminal)
     nodes = torch.arange(5)
     block = hand_made_block(model, diamond, nodes, nodes, mask=True)
-    adjacency = Adjacency.from_data(diamond)
-    loss = block_loss(model, diamond, adjacency, block, PAPER)
+    loss = block_loss(run_of(model, diamond), block)
     expected = slow_loss(
         model, diamond, list(range(5)), list(range(5)), reached(diamond)
     )
@@ -226,10 +233,10 @@ def test_block_loss_is_exact_on_true_values(diamond: Data) -> None:
         score = model.score(model.encode(diamond), 0, head, 3)
     cost = adjacency.cost[edge] / model.cost_scale
     block = Block(sources, goals, edge, row, (score - cost)[:, None])
-    loss = block_loss(model, diamond, adjacency, block, PAPER)
+    loss = block_loss(run_of(model, diamond), block)
     assert loss.item() == pytest.approx(0, abs=1e-9)
     off = block._replace(next_value=block.next_value + 1)
-    loss = block_loss(model, diamond, adjacency, off, PAPER)
+    loss = block_loss(run_of(model, diamond), off)
     assert loss.item() == pytest.approx(1, abs=1e-3)
 
 

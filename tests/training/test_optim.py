@@ -1,9 +1,13 @@
 import copy
+from functools import partial
 
 import pytest
 import torch
+from helpers import LargestTensor
+from torch_geometric.data import Data
 
-from bcm_pyg.training.soap import SOAP
+from bcm_pyg import BCM, BCMError, FitConfig
+from bcm_pyg.training.optim import SOAP, learning_rate, make_optimizer
 
 
 def plain_soap(weights, gradients, lr, beta, every, eps=1e-5):
@@ -104,7 +108,7 @@ def test_state_dict_round_trip():
 
 
 def test_long_sides_are_left_alone(monkeypatch):
-    monkeypatch.setattr('bcm_pyg.training.soap.MAX_SIDE', 5)
+    monkeypatch.setattr('bcm_pyg.training.optim.MAX_SIDE', 5)
     parameter = torch.nn.Parameter(torch.randn(4, 9))
     optimizer = SOAP([parameter])
     for _ in range(12):
@@ -146,3 +150,84 @@ def test_gradients_of_no_size():
         weight.grad = scale * torch.ones(64, 48)
         optimizer.step()
     assert torch.isfinite(weight).all()
+
+
+def trained(model: BCM) -> list[torch.nn.Parameter]:
+    return [p for p in model.parameters() if p.requires_grad]
+
+
+@pytest.mark.parametrize('name', ['soap', 'adam'])
+@pytest.mark.parametrize('encoder', ['interaction', 'one_hot'])
+def test_a_step_lowers_a_loss(diamond: Data, name: str, encoder: str) -> None:
+    model = BCM.from_data(diamond, encoder)
+    optimizer = make_optimizer(
+        trained(model), FitConfig(optimizer=name, lr=1e-3)
+    )
+    i, j, g = torch.tensor([[0, 1, 3], [1, 3, 0], [3, 0, 2]])
+    wanted = torch.tensor([2.0, 1.0, 3.0])
+
+    def loss() -> torch.Tensor:
+        scores = model.score(model.encode(diamond), i, j, g)
+        return (scores - wanted).square().sum()
+
+    before = loss().item()
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+    assert loss().item() < before
+
+
+@pytest.mark.parametrize('name', ['soap', 'adam'])
+def test_what_is_frozen_stays(diamond: Data, name: str) -> None:
+    model = BCM.from_data(diamond)
+    model.encoder.requires_grad_(False)
+    optimizer = make_optimizer(
+        trained(model), FitConfig(optimizer=name, lr=0.25)
+    )
+    held = [p for group in optimizer.param_groups for p in group['params']]
+    assert {id(p) for p in held} == {
+        id(p) for p in model.transition.parameters()
+    }
+    assert all(group['lr'] == 0.25 for group in optimizer.param_groups)
+
+
+def test_nothing_to_train(diamond: Data) -> None:
+    model = BCM.from_data(diamond).requires_grad_(False)
+    with pytest.raises(BCMError, match='no trainable parameters'):
+        make_optimizer(trained(model), FitConfig())
+
+
+def test_learning_rate_rises_and_falls_to_0() -> None:
+    rates = [learning_rate(0.5, done / 1000) for done in range(1001)]
+    top = rates.index(max(rates))
+    assert 0 < top < 500
+    assert max(rates) == pytest.approx(0.5, rel=0.01)
+    assert rates[: top + 1] == sorted(rates[: top + 1])
+    assert rates[top:] == sorted(rates[top:], reverse=True)
+    assert rates[-1] == 0
+    assert min(rates) >= 0
+
+
+def test_a_callable_makes_the_optimizer(diamond: Data) -> None:
+    make = partial(torch.optim.SGD, momentum=0.5)
+    config = FitConfig(optimizer=make, lr=0.25)
+    optimizer = make_optimizer(trained(BCM.from_data(diamond)), config)
+    assert isinstance(optimizer, torch.optim.SGD)
+    assert optimizer.defaults['momentum'] == 0.5
+    assert optimizer.defaults['lr'] == 0.25
+    config = FitConfig(optimizer=lambda parameters, lr: 'sgd')
+    with pytest.raises(BCMError, match=r'torch.optim.Optimizer .* \(got str'):
+        make_optimizer(trained(BCM.from_data(diamond)), config)
+
+
+def test_long_sides_are_never_multiplied() -> None:
+    """A table of 60,000 nodes would ask for 14 GB."""
+    table = torch.nn.Parameter(torch.randn(3000, 4))
+    table.grad = torch.randn(3000, 4)
+    optimizer = SOAP([table])
+    with LargestTensor() as largest:
+        for _ in range(3):
+            optimizer.step()
+    assert largest.numel == table.numel()
+    assert {'right'} == {'left', 'right'} & optimizer.state[table].keys()
