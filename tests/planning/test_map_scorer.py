@@ -6,7 +6,7 @@ from helpers import ALL_ENCODERS, integer_map, out_edges, score_table
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, planning_graph
-from bcm_pyg.nn import values
+from bcm_pyg.nn import scoring
 from bcm_pyg.planning import MapScorer, _map_scorer
 from bcm_pyg.utils import Adjacency
 
@@ -71,7 +71,7 @@ def test_chunks(
     whole = score(nodes, goals)
     value, matrix = score.values(nodes, goals), score.value_matrix(nodes, goals)
     monkeypatch.setattr(_map_scorer, 'MAX_ROWS', max_rows)
-    monkeypatch.setattr(values, 'MAX_ROWS', max_rows)
+    monkeypatch.setattr(scoring, 'MAX_ROWS', max_rows)
     for one, two in zip(whole, score(nodes, goals), strict=True):
         assert one.tolist() == two.tolist()
     assert score.values(nodes, goals).tolist() == value.tolist()
