@@ -85,8 +85,8 @@ def plot_route(
         lines.set_array(data.edge_cost.numpy())
         lines.set_norm(_scale(data.edge_cost.numpy()))
         ax.add_collection(lines)
-    for place, (name, one) in enumerate(plans.items()):
-        _draw(ax, xy, one, query, name, place)
+    for rank, (name, one) in enumerate(plans.items()):
+        _draw(ax, xy, one, query, name, rank)
     found = [one.path(query) for one in plans.values() if one.success[query]]
     if found:
         ax.plot(*xy[found[0][0]], 'o', color='k', markersize=9, zorder=5)
@@ -121,21 +121,21 @@ def _scale(cost: np.ndarray) -> Any:
 
 
 def _draw(
-    ax: Any, xy: np.ndarray, plan: Plan, query: int, name: str, place: int
+    ax: Any, xy: np.ndarray, plan: Plan, query: int, name: str, rank: int
 ) -> None:
     """One route; later ones are thinner, so that all can be seen."""
     path = plan.path(query)
-    color = ('#d55e00', '#f0e442', '#cc79a7', '#009e73')[place % 4]
+    color = ('#d55e00', '#f0e442', '#cc79a7', '#009e73')[rank % 4]
     if not path:
         ax.plot([], [], ' ', label=f'{name} (no route)')
         return
-    width = max(1.5, 6 - 2.5 * place)
-    if place == 0:
+    width = max(1.5, 6 - 2.5 * rank)
+    if rank == 0:
         ax.plot(*xy[path].T, color='k', linewidth=width + 1.5, zorder=3)
     ax.plot(
         *xy[path].T,
         color=color,
         linewidth=width,
-        zorder=3.05 + place / 9,
+        zorder=3.05 + rank / 9,
         label=f'{name} (cost {float(plan.cost[query]):.1f})',
     )

@@ -39,8 +39,9 @@ print(
 history = fit(model, data, FitConfig(time_budget=args.budget), progress=True)
 print(
     f'{history.steps} steps, {history.rows_per_second:,.0f} pairs a second, '
-    f'targets: {model.record["config"]["targets"]} '
-    f'(k = {model.record["config"]["sweeps"]}), terminal: {model.terminal}\n'
+    f'targets: {model.info.training["config"]["targets"]["name"]} (k = '
+    f'{model.info.training["config"]["targets"]["num_backups"]}), '
+    f'terminal: {model.terminal}\n'
 )
 
 planners = {

@@ -39,6 +39,7 @@ MODULES = [
     'training',
     'plotting',
     'export',
+    'io',
     'utils',
 ]
 
@@ -120,6 +121,7 @@ def test_all_pages_are_listed():
     assert {p.stem for p in DOCS.glob('*.md')} == {
         'index',
         'benchmarks',
+        'architecture',
         *PAGES,
     }
 

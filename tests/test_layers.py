@@ -18,6 +18,7 @@ PACKAGE = ROOT / 'bcm_pyg'
 LAYERS = [
     ('errors', 'typing'),
     ('utils', 'kernels'),
+    ('io',),
     ('geo',),
     ('graph',),
     ('datasets', 'nn'),

@@ -112,6 +112,9 @@ def test_report_is_an_aligned_table() -> None:
     report = Report(0.98, 123.456, 5.25, 0.95, 31.5, 32.75, 2.5e-5, 100)
     head, row = str(report).split('\n')
     assert head == Report.header() and row == report.row()
+    assert repr(report) == (
+        'Report(num_queries=100, success_rate=0.980, gap=5.250)'
+    )
     assert len(head) == len(row)
     # Every column ends where its name ends.
     ends = [head.index(name) + len(name) for name in ('SR', 'Cost', 'Gap %')]

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from torch import Tensor
 
-from bcm_pyg.utils import Adjacency
+from bcm_pyg.utils import Adjacency, cut_loops
 
 from .simplify import SimplifiedGraph
 
@@ -251,22 +251,3 @@ class _InsideSegments:
         tables = [self._node, self._rank, self._begin]
         tables += [matrix.data, matrix.indices, matrix.indptr]
         return sum(int(table.nbytes) for table in tables)
-
-
-def cut_loops(nodes: Tensor) -> Tensor:
-    """Routes :obj:`[Q, L]` that visit no node twice, over the same edges."""
-    ordered = nodes.sort(dim=1).values
-    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
-    nodes = nodes.clone()
-    for query in twice.any(dim=1).nonzero().squeeze(1).tolist():
-        route: dict[int, None] = {}
-        for node in nodes[query].tolist():
-            if node < 0:
-                break
-            if node in route:
-                while next(reversed(route)) != node:
-                    route.popitem()
-            route[node] = None
-        nodes[query] = -1
-        nodes[query, : len(route)] = nodes.new_tensor(list(route))
-    return nodes

@@ -17,6 +17,7 @@ from .encoders import (
     register_encoder,
 )
 from .export import export_scorer
+from .saved_map import MapInfo
 from .transition import Transition
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     'InteractionEncoder',
     'KHotEncoder',
     'LandmarkEncoder',
+    'MapInfo',
     'NodeEncoder',
     'NodeTableEncoder',
     'OneHotEncoder',

@@ -6,15 +6,14 @@ rounded; buffers, such as the cost scale, are kept to the bit.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Collection, Mapping
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.io import Spec
 from bcm_pyg.utils import check_choice
 
 #: What weights can be stored in.
@@ -26,10 +25,6 @@ GROUP = 128
 LEAST_INT8 = 2**14
 
 _SCALE = '.scale'
-_FORMS = {
-    'int8': (torch.int8,),
-    'half': (torch.float16, torch.float32),
-}
 
 
 def compress(
@@ -73,59 +68,36 @@ def _form(
     return 'half'
 
 
-class Stored(Protocol):
-    """What can be known of a tensor before it is read."""
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """Of its numbers."""
-
-    @property
-    def shape(self) -> Sequence[int]:
-        """As ever."""
-
-
-def check_stored(
-    stored: Mapping[str, Stored],
+def stored_specs(
     wanted: Mapping[str, Tensor],
     parameters: Collection[str],
     dtype: str,
-) -> None:
-    """Refuses what :func:`compress` does not write, by names, dtypes, shapes.
+    found: Mapping[str, Spec],
+) -> dict[str, Spec]:
+    """What :func:`compress` writes for tensors of these dtypes and shapes.
 
     Args:
-        stored (Mapping[str, Stored]): What was written.
-        wanted (Mapping[str, torch.Tensor]): Tensors of the right names, dtypes
-            and shapes; numbers are not needed.
+        wanted (Mapping[str, torch.Tensor]): The tensors; their numbers are not
+            looked at.
         parameters (Collection[str]): Names of those that may be rounded.
-        dtype (str): What it was written in.
+        dtype (str): What they are stored in.
+        found (Mapping[str, Spec]): What there is. It tells which numbers were
+            too large or small for half precision.
     """
-    known = set(wanted)
+    out: dict[str, Spec] = {}
     for key, like in wanted.items():
-        value = stored.get(key)
-        if value is None:
-            raise BCMError(f'there is no tensor {key}')
-        form = _form(key, like, parameters, dtype)
-        dtypes = _FORMS.get(form, (like.dtype,))
-        shape = tuple(like.shape)
-        if value.dtype not in dtypes or tuple(value.shape) != shape:
-            raise BCMError(
-                f'{key} is {value.dtype} of shape {tuple(value.shape)}, not '
-                f'{" or ".join(map(str, dtypes))} of shape {shape}'
-            )
+        form, stored = _form(key, like, parameters, dtype), like.dtype
         if form == 'int8':
-            known.add(key + _SCALE)
-            scale = stored.get(key + _SCALE)
-            shape = (shape[0], -(-math.prod(shape[1:]) // GROUP))
-            if (
-                scale is None
-                or scale.dtype != torch.bfloat16
-                or tuple(scale.shape) != shape
-            ):
-                raise BCMError(f'{key} has no bfloat16 scales of shape {shape}')
-    for key in stored:
-        if key not in known:
-            raise BCMError(f'there is an unknown tensor {key!r:.80}')
+            stored = torch.int8
+        elif form == 'half' and not (
+            key in found and found[key].dtype == torch.float32
+        ):
+            stored = torch.float16
+        out[key] = Spec(stored, tuple(like.shape))
+        if form == 'int8':
+            groups = -(-like.shape[1:].numel() // GROUP)
+            out[key + _SCALE] = Spec(torch.bfloat16, (like.size(0), groups))
+    return out
 
 
 def expand(
@@ -136,8 +108,8 @@ def expand(
 ) -> dict[str, Tensor]:
     """The state that :func:`compress` was given, rounded.
 
-    Refuses numbers that it does not write. Names, dtypes and shapes must have
-    passed :func:`check_stored`, whose arguments are the same.
+    Refuses numbers that it does not write. Dtypes and shapes must be those of
+    :func:`stored_specs`, whose arguments are the same.
     """
     out: dict[str, Tensor] = {}
     for key, like in wanted.items():

@@ -105,7 +105,11 @@ class Planner(BasePlanner):
         if is_map(model):
             load_kernels()  # compiled at the first time
             super().__init__(data, model.device)
-            if model.record and model.graph not in (None, self._fingerprint):
+            info = model.info
+            if info.training and info.fingerprint not in (
+                None,
+                self._fingerprint,
+            ):
                 warnings.warn(
                     'the map was trained on another graph or on other costs, '
                     'so its routes may be poor: plan on its own graph, or '
@@ -122,6 +126,12 @@ class Planner(BasePlanner):
         else:
             super().__init__(data)
             self.scorer = CheckedScorer(model, self.adjacency)
+
+    def refresh(self, model: object) -> None:
+        """Reads a map that was trained further, on the same graph."""
+        if not is_map(model):
+            raise BCMError(f'model must be a BCM (got {type(model).__name__})')
+        self.scorer = MapScorer(model, self.data, self.adjacency)
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
         plan = self.readout(self.scorer, self.adjacency, starts, goals)

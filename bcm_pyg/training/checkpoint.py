@@ -1,105 +1,264 @@
-"""The state of a training run in one safetensors file, written atomically."""
+"""What the state of a run is, and whether a file holds that of this very run.
+
+All of it is compared before anything is changed, so that a checkpoint of
+another run leaves the caller's map as it was.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
+import math
+import os
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import safetensors
-import safetensors.torch
 import torch
 from torch import Tensor
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import remove_parts, replace_file
+from bcm_pyg.io import (
+    Format,
+    check_finite,
+    check_tensors,
+    open_file,
+    read_file,
+    refusing,
+    write_file,
+)
+from bcm_pyg.nn import NodeEncoder
 
-FORMAT = 'bcm_pyg.checkpoint.1'
+from ._progress import History, Progress
+from .distributed import shared_bytes
+from .optim import make_optimizer
+from .targets import Blocks, Run
+
+FORMAT = Format('checkpoint', 2)
+
+#: Seconds between two checkpoints.
+CHECKPOINT_EVERY = 30.0
+
+#: Columns of a history, in the order in which they are kept.
+COLUMNS = ('step', 'seconds', 'loss', 'gap', 'success_rate')
 
 
-def write_checkpoint(
-    path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]
-) -> None:
-    """Replaces the file; a process killed on the way leaves the old one.
+class Checkpoint:
+    """The file that keeps the state of a run, if one is wanted.
 
-    What killed ones left beside it is removed: a run has one writer.
+    Args:
+        path (Path, optional): The file. Of many processes the leader has it.
+        run (Run): The run.
+        optimizer (torch.optim.Optimizer): Its optimiser.
+        blocks (Blocks): What makes its blocks.
+        progress (Progress): How far it is.
     """
-    plain = {
-        key: value.detach().cpu().contiguous().clone()
-        for key, value in tensors.items()
+
+    def __init__(
+        self,
+        path: Path | None,
+        run: Run,
+        optimizer: torch.optim.Optimizer,
+        blocks: Blocks,
+        progress: Progress,
+    ) -> None:
+        self.path = path
+        self.model = run.model
+        self.config = run.config
+        self.optimizer = optimizer
+        self.blocks = blocks
+        self.generator = run.sampler.generator
+        self.progress = progress
+        self.processes = run.processes
+        #: What a run that goes on must have in common with this one.
+        self.identity = {
+            'config': run.config.to_dict(),
+            'graph': run.model.info.fingerprint,
+            'terminal': run.model.terminal,
+            'encoder': _describe(run.model.encoder),
+        }
+        self._saved = -math.inf  # when
+
+    def save(self, force: bool = True) -> None:
+        """Writes the file; without :obj:`force` just every half minute."""
+        if self.path is None or not self.processes.leads:
+            return
+        if not force and time.perf_counter() - self._saved <= CHECKPOINT_EVERY:
+            return
+        tensors = self._state(self.optimizer)
+        write_file(self.path, FORMAT, self.identity, tensors)
+        self._saved = time.perf_counter()
+
+    def load(self) -> None:
+        """Takes over the state of the run, if there is a file that fits."""
+        content = self._content()
+        if content is None:
+            return
+        identity, tensors = read_file(content, FORMAT, self.path)
+        for name, here in self.identity.items():
+            if identity.get(name) != here:
+                raise BCMError(
+                    f'{self.path} is of a run with another {name}'
+                    f'{_difference(identity.get(name), here)}: remove it, or '
+                    'give the same one'
+                )
+        with refusing(f'{self.path} does not fit this map'):
+            self._restore(tensors)
+
+    def _content(self) -> bytes | None:
+        """What is in the file of the leader, for all processes."""
+        content, alone = None, self.processes.size == 1
+        path = self.path if self.processes.leads else None
+        if path is not None and os.path.exists(path):
+            try:
+                with refusing(f'{path} is not a readable checkpoint'):
+                    file, size = open_file(path)
+                    with file:
+                        content = file.read(size)
+            except BCMError:
+                if alone:
+                    raise
+                content = b''  # which all processes refuse, as damaged
+        return content if alone else shared_bytes(self.processes, content)
+
+    def _state(self, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+        """All numbers of a run. They may be NaN, which JSON does not have."""
+        progress = self.progress
+        columns = [getattr(progress.history, name) for name in COLUMNS]
+        parts = {
+            'model': self.model.state_dict(),
+            'optimizer': _optimizer_state(optimizer),
+            'targets': self.blocks.state(),
+            'run': {
+                'generator': self.generator.get_state(),
+                'history': _doubles(columns),
+                'losses': _doubles(progress.losses),
+                'counts': _doubles(progress.counts()),
+            },
+        }
+        return {
+            f'{part}.{key}': value
+            for part, tensors in parts.items()
+            for key, value in tensors.items()
+        }
+
+    def _restore(self, tensors: dict[str, Tensor]) -> None:
+        """The caller's map comes last, when nothing can go wrong any more."""
+        twin = self._stepped_twin()
+        like = self._state(twin)
+        for key in ('run.history', 'run.losses'):  # of any length
+            length = tensors[key].size(-1) if key in tensors else 0
+            like[key] = like[key].new_zeros(*like[key].shape[:-1], length)
+        # A parameter without gradients yet has no state.
+        known = {'', *map(_owner, tensors)}
+        like = {k: x for k, x in like.items() if _owner(k) in known}
+        check_tensors(tensors, like)
+        # What the pool does not know is NaN: some values now, others then.
+        check_finite(
+            {
+                key: value
+                for key, value in tensors.items()
+                if not key.startswith(('targets.', 'run.history', 'run.losses'))
+                and bool(like[key].isfinite().all())
+            }
+        )
+        weights, moments, pool, run = (
+            _part(tensors, name)
+            for name in ('model', 'optimizer', 'targets', 'run')
+        )
+        history = _history(run)
+        _load_optimizer(self.optimizer, moments, twin)
+        self.blocks.load_state(pool)
+        self.generator.set_state(run['generator'])
+        losses, counts = run['losses'].tolist(), run['counts'].tolist()
+        self.progress.go_on(history, losses, counts)
+        self.model.load_state_dict(weights)
+        self.blocks.rescale()
+
+    def _stepped_twin(self) -> torch.optim.Optimizer:
+        """Another optimiser of the same settings and shapes, with state."""
+        twins = [
+            torch.nn.Parameter(torch.zeros_like(parameter))
+            for group in self.optimizer.param_groups
+            for parameter in group['params']
+        ]
+        for twin in twins:
+            twin.grad = torch.zeros_like(twin)
+        other = make_optimizer(twins, self.config)
+        other.step()
+        return other
+
+
+def _describe(encoder: torch.nn.Module) -> dict[str, str]:
+    """The kind of an encoder and, if it tells them, its settings."""
+    config: dict[str, Any] = {}
+    if isinstance(encoder, NodeEncoder):
+        with suppress(BCMError):  # some say that they have no config
+            config = encoder.config()
+    text = json.dumps(config, default=lambda value: type(value).__name__)
+    return {'name': type(encoder).__qualname__, 'config': text}
+
+
+def _difference(there: object, here: object) -> str:
+    """Which entries of two settings differ, in brackets, if that is known."""
+    if not isinstance(there, dict) or not isinstance(here, dict):
+        return ''
+    odd = [key for key in here if there.get(key) != here[key]]
+    return ' (' + ', '.join(odd) + ')'
+
+
+def _doubles(values: Any) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def _history(run: Mapping[str, Tensor]) -> History:
+    columns = dict(zip(COLUMNS, run['history'].tolist(), strict=True))
+    columns['step'] = [int(step) for step in columns['step']]
+    if min(*run['counts'].tolist(), *columns['step']) < 0:
+        raise BCMError('the run has counts below 0')
+    return History(**columns)
+
+
+def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The state of an optimiser as flat tensors, numbers included."""
+    return {
+        f'{index}.{name}': value if torch.is_tensor(value) else _doubles(value)
+        for index, entries in optimizer.state_dict()['state'].items()
+        for name, value in entries.items()
     }
-    text = json.dumps(facts)
-    metadata = {
-        'format': FORMAT,
-        'facts': text,
-        'digest': _digest(plain, text),
-    }
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, safetensors.torch.save(plain, metadata))
-        remove_parts(path)
-    except OSError as error:
-        raise BCMError(f'cannot write the checkpoint {path}: {error}') from None
 
 
-def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors and facts of a checkpoint."""
-    try:
-        with safetensors.safe_open(path, framework='pt') as file:
-            metadata = file.metadata() or {}
-            tensors = {key: file.get_tensor(key) for key in file.keys()}
-    except (OSError, safetensors.SafetensorError) as error:
-        raise BCMError(
-            f'{path} is not a readable checkpoint: {error}'
-        ) from None
-    text = metadata.get('facts', '')
-    if metadata.get('format') != FORMAT:
-        raise BCMError(f'{path} is not a checkpoint of format {FORMAT!r}')
-    if metadata.get('digest') != _digest(tensors, text):
-        raise BCMError(f'{path} was changed or damaged')
-    try:
-        facts = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BCMError(
-            f'{path} is not a readable checkpoint: {error}'
-        ) from None
-    if not isinstance(facts, dict):
-        raise BCMError(f'{path} is not a readable checkpoint: no facts')
-    return tensors, facts
-
-
-def optimizer_state(
-    optimizer: torch.optim.Optimizer,
-) -> tuple[dict[str, Tensor], dict[str, float]]:
-    """The state of an optimiser as flat tensors and numbers."""
-    tensors: dict[str, Tensor] = {}
-    numbers: dict[str, float] = {}
-    for index, entries in optimizer.state_dict()['state'].items():
-        for name, value in entries.items():
-            flat = tensors if isinstance(value, Tensor) else numbers
-            flat[f'{index}.{name}'] = value
-    return tensors, numbers
-
-
-def load_optimizer_state(
+def _load_optimizer(
     optimizer: torch.optim.Optimizer,
     tensors: Mapping[str, Tensor],
-    numbers: Mapping[str, float],
+    twin: torch.optim.Optimizer,
 ) -> None:
-    """The inverse of :func:`optimizer_state`."""
+    """Numbers come back as what they are in the twin."""
+    kinds = twin.state_dict()['state']
     state: dict[int, dict[str, Any]] = {}
-    for key, value in {**tensors, **numbers}.items():
+    for key, value in tensors.items():
         index, name = key.split('.', 1)
-        state.setdefault(int(index), {})[name] = value
+        like, entry = kinds[int(index)][name], value
+        if not torch.is_tensor(like):
+            entry = type(like)(value.item())
+            if entry < 0:
+                raise BCMError('the optimiser has counted below 0')
+        state.setdefault(int(index), {})[name] = entry
     groups = optimizer.state_dict()['param_groups']
     optimizer.load_state_dict({'state': state, 'param_groups': groups})
 
 
-def _digest(tensors: Mapping[str, Tensor], text: str) -> str:
-    digest = hashlib.sha256(text.encode())
-    for key in sorted(tensors):
-        digest.update(key.encode())
-        digest.update(tensors[key].numpy().tobytes())
-    return digest.hexdigest()
+def _owner(key: str) -> str:
+    """What has this part of a state: a parameter, in that of an optimiser."""
+    part, _, rest = key.partition('.')
+    return rest.partition('.')[0] if part == 'optimizer' else ''
+
+
+def _part(tensors: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
+    begin = f'{name}.'
+    return {
+        key.removeprefix(begin): value
+        for key, value in tensors.items()
+        if key.startswith(begin)
+    }

@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 import secrets
 import zlib
-from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
@@ -63,15 +61,3 @@ def replace_file(path: Path, content: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def remove_parts(path: Path) -> None:
-    """Removes what killed calls of :func:`replace_file` left behind.
-
-    Nobody else may be writing the file.
-    """
-    part = re.compile(rf'\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part')
-    with suppress(OSError):
-        for found in path.parent.iterdir():
-            if part.fullmatch(found.name):
-                found.unlink()

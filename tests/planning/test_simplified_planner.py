@@ -13,9 +13,8 @@ from bcm_pyg import BCM, BCMError, Planner
 from bcm_pyg.baselines import APSP, CPD, Dijkstra
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.graph import fingerprint, simplify_graph
-from bcm_pyg.graph.full_routes import cut_loops
 from bcm_pyg.planning import BasePlanner, Plan
-from bcm_pyg.utils import Adjacency
+from bcm_pyg.utils import Adjacency, cut_loops
 
 
 def all_pairs(num_nodes: int) -> tuple[torch.Tensor, torch.Tensor]:

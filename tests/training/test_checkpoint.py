@@ -12,14 +12,21 @@ from pathlib import Path
 
 import pytest
 import torch
+from small_fits import targets_of
 
 from bcm_pyg import BCM, BCMError, FitConfig, fit
 from bcm_pyg.datasets import weighted_grid
+from bcm_pyg.io import read_file, write_file
 from bcm_pyg.nn import InteractionEncoder, Transition
-from bcm_pyg.training import trainer as trainer_module
-from bcm_pyg.training.checkpoint import read_checkpoint, write_checkpoint
+from bcm_pyg.training import SweepTargets, checkpoint
+from bcm_pyg.training.checkpoint import FORMAT
 
-CONFIG = FitConfig(steps=24, seeds=10, validations=3, validation_queries=8)
+CONFIG = FitConfig(
+    steps=24,
+    targets=SweepTargets(bootstrap_nodes=10),
+    validations=3,
+    validation_queries=8,
+)
 
 
 class Stop(Exception):
@@ -43,17 +50,21 @@ def stop_at(step):
 @pytest.mark.parametrize('optimizer', ['soap', 'adam'])
 @pytest.mark.parametrize('targets', ['sweeps', 'paper', 'exact'])
 def test_resumes_bit_for_bit(tmp_path, monkeypatch, targets, optimizer):
-    config = replace(CONFIG, targets=targets, optimizer=optimizer)
+    config = replace(
+        CONFIG,
+        targets=targets_of(targets, bootstrap_nodes=10),
+        optimizer=optimizer,
+    )
     whole, data = make()
     history = fit(whole, data, config)
 
-    monkeypatch.setattr(trainer_module, 'CHECKPOINT_EVERY', 0.0)
+    monkeypatch.setattr(checkpoint, 'CHECKPOINT_EVERY', 0.0)
     path = tmp_path / 'run.safetensors'
     stopped, _ = make()
     with pytest.raises(Stop):
-        fit(stopped, data, config, callback=stop_at(10), resume=path)
+        fit(stopped, data, config, callback=stop_at(10), checkpoint=path)
     resumed = BCM.from_data(data)  # other weights: the file has the right ones
-    again = fit(resumed, data, config, resume=path)
+    again = fit(resumed, data, config, checkpoint=path)
     for name, value in whole.state_dict().items():
         assert torch.equal(value, resumed.state_dict()[name]), name
     assert again.step == history.step
@@ -71,18 +82,18 @@ def test_resumes_with_the_scale_of_the_run(tmp_path, monkeypatch, targets):
     old, _ = make()
     fit(old, data, FitConfig(steps=2))
     start = {name: value.clone() for name, value in old.state_dict().items()}
-    config = replace(CONFIG, targets=targets)
+    config = replace(CONFIG, targets=targets_of(targets, bootstrap_nodes=10))
     fit(old, dear, config)
 
-    monkeypatch.setattr(trainer_module, 'CHECKPOINT_EVERY', 0.0)
+    monkeypatch.setattr(checkpoint, 'CHECKPOINT_EVERY', 0.0)
     path = tmp_path / 'run.safetensors'
     stopped = BCM.from_data(data)
     stopped.load_state_dict(start)
     with pytest.raises(Stop):
-        fit(stopped, dear, config, callback=stop_at(10), resume=path)
+        fit(stopped, dear, config, callback=stop_at(10), checkpoint=path)
     resumed = BCM.from_data(dear)  # has another scale before it is resumed
     assert resumed.cost_scale != stopped.cost_scale
-    fit(resumed, dear, config, resume=path)
+    fit(resumed, dear, config, checkpoint=path)
     for name, value in old.state_dict().items():
         assert torch.equal(value, resumed.state_dict()[name]), name
 
@@ -90,10 +101,11 @@ def test_resumes_with_the_scale_of_the_run(tmp_path, monkeypatch, targets):
 def test_a_pool_may_know_less_than_that_of_the_start(tmp_path, monkeypatch):
     """Which values no draw knows depends on the draws."""
     data = weighted_grid('open', side=12, seed=3)
-    config = FitConfig(
-        steps=40, sweeps=5, seeds=30, draws=1, renew_every=1, validations=10
+    targets = SweepTargets(
+        num_backups=5, bootstrap_nodes=30, bootstrap_samples=1, refresh_every=1
     )
-    monkeypatch.setattr(trainer_module, 'CHECKPOINT_EVERY', 0.0)
+    config = FitConfig(steps=40, targets=targets, validations=10)
+    monkeypatch.setattr(checkpoint, 'CHECKPOINT_EVERY', 0.0)
     odd = 0
     for seed in range(6):
         path = tmp_path / f'{seed}.safetensors'
@@ -104,11 +116,11 @@ def test_a_pool_may_know_less_than_that_of_the_start(tmp_path, monkeypatch):
                 data,
                 run,
                 callback=stop_at(9),
-                resume=path,
+                checkpoint=path,
             )
-        tensors, _ = read_checkpoint(path)
+        _, tensors = read_file(path.read_bytes(), FORMAT, path)
         odd += bool(tensors['targets.value'].isnan().any())
-        again = fit(BCM.from_data(data), data, run, resume=path)
+        again = fit(BCM.from_data(data), data, run, checkpoint=path)
         assert again.steps == 40
     assert odd > 0
 
@@ -116,9 +128,9 @@ def test_a_pool_may_know_less_than_that_of_the_start(tmp_path, monkeypatch):
 def test_finished_run_is_not_run_again(tmp_path):
     path = tmp_path / 'run.safetensors'
     model, data = make()
-    fit(model, data, CONFIG, resume=path)
+    fit(model, data, CONFIG, checkpoint=path)
     twin = BCM.from_data(data)
-    history = fit(twin, data, CONFIG, resume=path)
+    history = fit(twin, data, CONFIG, checkpoint=path)
     assert history.steps == 24
     for name, value in model.state_dict().items():
         assert torch.equal(value, twin.state_dict()[name])
@@ -127,20 +139,20 @@ def test_finished_run_is_not_run_again(tmp_path):
 def test_another_run_is_refused(tmp_path):
     path = tmp_path / 'run.safetensors'
     model, data = make()
-    fit(model, data, CONFIG, resume=path)
+    fit(model, data, CONFIG, checkpoint=path)
     with pytest.raises(BCMError, match='another config'):
-        fit(model, data, FitConfig(steps=25), resume=path)
+        fit(model, data, FitConfig(steps=25), checkpoint=path)
     other = weighted_grid('ushape', side=10, seed=4)
-    graph = model.graph
+    graph = model.info.fingerprint
     with pytest.raises(BCMError, match='another graph'):
-        fit(model, other, CONFIG, resume=path)
-    assert model.graph == graph
+        fit(model, other, CONFIG, checkpoint=path)
+    assert model.info.fingerprint == graph
 
 
 def test_another_map_is_refused_and_left_alone(tmp_path):
     path = tmp_path / 'run.safetensors'
     model, data = make()
-    fit(model, data, CONFIG, resume=path)
+    fit(model, data, CONFIG, checkpoint=path)
     others = {
         'encoder .name, config.': BCM.from_data(data, 'k_hot'),
         'encoder .config.': BCM.from_data(data, init='random'),
@@ -153,7 +165,7 @@ def test_another_map_is_refused_and_left_alone(tmp_path):
     for message, other in others.items():
         before = {k: v.clone() for k, v in other.state_dict().items()}
         with pytest.raises(BCMError, match=message):
-            fit(other, data, CONFIG, resume=path)
+            fit(other, data, CONFIG, checkpoint=path)
         for name, value in other.state_dict().items():
             assert torch.equal(value, before[name])
 
@@ -173,21 +185,21 @@ class Own(torch.nn.Module):
 def test_an_encoder_without_a_name_is_resumed(tmp_path):
     path = tmp_path / 'run.safetensors'
     _, data = make()
-    fit(BCM.from_data(data, Own(data)), data, CONFIG, resume=path)
+    fit(BCM.from_data(data, Own(data)), data, CONFIG, checkpoint=path)
     model = BCM.from_data(data, Own(data))
-    assert fit(model, data, CONFIG, resume=path).steps == 24
+    assert fit(model, data, CONFIG, checkpoint=path).steps == 24
 
 
-def test_older_files_are_refused(tmp_path):
+def test_files_that_do_not_say_of_what_run_they_are(tmp_path):
     path = tmp_path / 'run.safetensors'
     model, data = make()
-    fit(model, data, CONFIG, resume=path)
+    fit(model, data, CONFIG, checkpoint=path)
     for name in ('terminal', 'encoder'):
-        tensors, facts = read_checkpoint(path)
-        del facts[name]
-        write_checkpoint(tmp_path / 'old', tensors, facts)
-        with pytest.raises(BCMError, match=f'not say of what {name}.*remove'):
-            fit(model, data, CONFIG, resume=tmp_path / 'old')
+        identity, tensors = read_file(path.read_bytes(), FORMAT, path)
+        del identity[name]
+        write_file(tmp_path / 'old', FORMAT, identity, tensors)
+        with pytest.raises(BCMError, match=f'another {name}: remove it'):
+            fit(model, data, CONFIG, checkpoint=tmp_path / 'old')
 
 
 @pytest.mark.parametrize('optimizer', ['soap', 'adam'])
@@ -196,74 +208,76 @@ def test_files_of_another_structure(tmp_path, optimizer):
     path, other = tmp_path / 'run.safetensors', tmp_path / 'other'
     config = FitConfig(
         steps=4,
-        seeds=3,
+        targets=SweepTargets(bootstrap_nodes=3, goal_pool=2),
         goals=2,
-        pool=2,
         validation_queries=0,
         optimizer=optimizer,
     )
     data = weighted_grid('open', side=4, seed=3)
     encoder = InteractionEncoder.from_data(data, channels=2)
     model = BCM(encoder, Transition(encoder.out_channels, 4, 4))
-    fit(model, data, config, resume=path)
+    fit(model, data, config, checkpoint=path)
     before = {k: v.clone() for k, v in model.state_dict().items()}
-    tensors, facts = read_checkpoint(path)
+    identity, tensors = read_file(path.read_bytes(), FORMAT, path)
 
-    def refused(tensors, facts):
-        write_checkpoint(other, tensors, facts)
+    def refused(identity, tensors):
+        write_file(other, FORMAT, identity, tensors)
         with pytest.raises(BCMError) as caught:
-            fit(model, data, config, resume=other)
+            fit(model, data, config, checkpoint=other)
         assert len(str(caught.value)) < 1000
         for name, value in model.state_dict().items():
             assert torch.equal(value, before[name])
 
-    for value in ([1, 2], 'x', None, {}, {'config': 1}):
-        refused(tensors, value)
-    odd = [None, 'x', [1], ['x'], {'0': 1}, {'a.b': 1}, {'0.step': 'x'}, -1]
-    for key in ('history', 'losses', 'rows', 'seconds', 'validations'):
-        refused(tensors, {k: v for k, v in facts.items() if k != key})
-        for value in [*odd, float('nan')]:
-            if (key, value) != ('losses', [1]):
-                refused(tensors, {**facts, key: value})
-    for value in odd:
-        refused(tensors, {**facts, 'optimizer': value})
-    for key in facts['history']:
-        if key != 'interrupted':
-            history = {**facts['history'], key: 'x'}
-            refused(tensors, {**facts, 'history': history})
+    odd = [None, 'x', [1], {'0': 1}, {'config': 1}, -1]
+    for key in identity:
+        for value in odd:
+            refused({**identity, key: value}, tensors)
+    refused({}, tensors)
+    refused(identity, {})
+    may_be_nan = ('targets.value', 'run.history', 'run.losses')
     for key, value in tensors.items():
-        refused({k: v for k, v in tensors.items() if k != key}, facts)
-        refused({**tensors, key: value[None]}, facts)
-        refused({**tensors, key: value.to(torch.int16)}, facts)
-        if value.is_floating_point() and key != 'targets.value':
-            refused({**tensors, key: value * float('nan')}, facts)
-    refused({**tensors, 'targets.value': tensors['targets.value'] - 99}, facts)
+        refused(identity, {k: v for k, v in tensors.items() if k != key})
+        refused(identity, {**tensors, key: value[None]})
+        refused(identity, {**tensors, key: value.to(torch.int16)})
+        if value.is_floating_point() and value.numel() > 0:
+            refused(identity, {**tensors, key: value.bfloat16()})
+            for scale in (float('nan'), float('inf')):
+                if key not in may_be_nan:
+                    refused(identity, {**tensors, key: (value + 1) * scale})
+    for key in ('targets.value', 'run.counts', 'run.history'):
+        refused(identity, {**tensors, key: tensors[key] - 1e9})
     for key in ('targets.goals', 'targets.next'):
         for shift in (-(10**6), 10**6):
-            refused({**tensors, key: tensors[key] + shift}, facts)
-    refused({**tensors, 'model.x': torch.ones(1)}, facts)
-    refused({**tensors, 'optimizer.99.mean': torch.ones(1)}, facts)
-    assert fit(model, data, config, resume=path).steps == 4
+            refused(identity, {**tensors, key: tensors[key] + shift})
+    for key, value in tensors.items():
+        if key.startswith('optimizer.') and key.endswith('.step'):
+            if value.dtype == torch.float64:  # a plain number, not a tensor
+                refused(identity, {**tensors, key: value - 99})
+    for key in ('x', 'model.x', 'optimizer.99.mean', 'optimizer.x', 'run.x'):
+        refused(identity, {**tensors, key: torch.ones(1)})
+    assert fit(model, data, config, checkpoint=path).steps == 4
 
 
 @pytest.mark.parametrize('path', [3, '', 'a\0b', b'x'])
 def test_what_is_no_file(path):
     model, data = make()
-    with pytest.raises(BCMError, match='resume must name a file'):
-        fit(model, data, CONFIG, resume=path)
+    with pytest.raises(BCMError, match='checkpoint must name a file'):
+        fit(model, data, CONFIG, checkpoint=path)
 
 
 def test_a_folder_is_no_file(tmp_path):
     model, data = make()
-    with pytest.raises(BCMError, match='resume must name a file .got the fol'):
-        fit(model, data, CONFIG, resume=tmp_path)
+    with pytest.raises(
+        BCMError, match='checkpoint must name a file .got the fol'
+    ):
+        fit(model, data, CONFIG, checkpoint=tmp_path)
 
 
 @pytest.mark.parametrize('damage', ['cut', 'flip', 'junk', 'empty'])
 def test_damaged_file(tmp_path, damage):
     path = tmp_path / 'run.safetensors'
     model, data = make()
-    fit(model, data, CONFIG, resume=path)
+    fit(model, data, CONFIG, checkpoint=path)
     content = bytearray(path.read_bytes())
     if damage == 'cut':
         content = content[: len(content) // 2]
@@ -275,45 +289,51 @@ def test_damaged_file(tmp_path, damage):
         content = bytearray()
     path.write_bytes(content)
     with pytest.raises(BCMError):
-        fit(model, data, CONFIG, resume=path)
+        fit(model, data, CONFIG, checkpoint=path)
 
 
-def test_write_is_atomic(tmp_path, monkeypatch):
-    path = tmp_path / 'file'
-    write_checkpoint(path, {'a': torch.ones(3)}, {'step': 1})
-
-    def broken(source, target):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, 'replace', broken)
-    with pytest.raises(KeyboardInterrupt):
-        write_checkpoint(path, {'a': torch.zeros(3)}, {'step': 2})
-    tensors, facts = read_checkpoint(path)
-    assert facts == {'step': 1} and tensors['a'].tolist() == [1, 1, 1]
-    assert [p.name for p in tmp_path.iterdir()] == ['file']
+def test_odd_files(tmp_path):
+    model, data = make()
+    os.mkfifo(tmp_path / 'pipe')  # must not make it wait
+    with pytest.raises(BCMError, match='pipe is not a file'):
+        fit(model, data, CONFIG, checkpoint=tmp_path / 'pipe')
+    for path in (tmp_path / ('x' * 400), '\ud800'):
+        with pytest.raises(BCMError, match='cannot write the checkpoint'):
+            fit(model, data, CONFIG, checkpoint=path)
 
 
-def test_what_killed_writes_left_goes(tmp_path):
-    (tmp_path / '.file.0123abcd.part').write_text('half')
-    write_checkpoint(tmp_path / 'file', {'a': torch.ones(3)}, {'step': 1})
-    assert [p.name for p in tmp_path.iterdir()] == ['file']
+def test_many_losses_and_validations(tmp_path):
+    """They are tensors: what JSON has is limited."""
+    path = tmp_path / 'run'
+    model, data = make()
+    fit(model, data, CONFIG, checkpoint=path)
+    identity, tensors = read_file(path.read_bytes(), FORMAT, path)
+    long = {
+        'run.losses': torch.rand(10**5, dtype=torch.float64),
+        'run.history': torch.ones(5, 10**5, dtype=torch.float64),
+    }
+    write_file(path, FORMAT, identity, {**tensors, **long})
+    history = fit(model, data, CONFIG, checkpoint=path)
+    assert len(history.step) == 10**5 + 1  # and one for the last losses
 
 
 KILLED = """
 import os, sys, time, torch
 from bcm_pyg import BCM, FitConfig, fit
 from bcm_pyg.datasets import weighted_grid
-from bcm_pyg.training import trainer
+from bcm_pyg.training import SweepTargets, checkpoint
 torch.set_num_threads(1)
-trainer.CHECKPOINT_EVERY = 0.0
+checkpoint.CHECKPOINT_EVERY = 0.0
 sync = os.fsync
 os.fsync = lambda file: (time.sleep(0.02), sync(file))  # time to be killed in
 torch.manual_seed(0)
 data = weighted_grid('ushape', side=10, seed=3)
 model = BCM.from_data(data)
-config = FitConfig(steps=60, seeds=10, validation_queries=0)
+config = FitConfig(
+    steps=60, targets=SweepTargets(bootstrap_nodes=10), validation_queries=0
+)
 print('go', flush=True)
-fit(model, data, config, resume=sys.argv[1])
+fit(model, data, config, checkpoint=sys.argv[1])
 model.save(sys.argv[2])
 """
 
@@ -341,7 +361,8 @@ def test_sigkill_at_any_moment(tmp_path):
     try:
         data = weighted_grid('ushape', side=10, seed=3)
         whole = BCM.from_data(data)
-        config = FitConfig(steps=60, seeds=10, validation_queries=0)
+        targets = SweepTargets(bootstrap_nodes=10)
+        config = FitConfig(steps=60, targets=targets, validation_queries=0)
         fit(whole, data, config)
     finally:
         torch.set_num_threads(threads)

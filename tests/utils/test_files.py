@@ -4,7 +4,7 @@ import os
 import pytest
 
 from bcm_pyg import BCMError
-from bcm_pyg.utils import as_path, read_file, remove_parts, replace_file
+from bcm_pyg.utils import as_path, read_file, replace_file
 
 
 @pytest.mark.parametrize('content', [b'', b'a', b'ab' * 10_000, b'\x1f'])
@@ -83,17 +83,6 @@ def test_the_umask_is_respected(tmp_path, umask):
     finally:
         os.umask(before)
     assert path.stat().st_mode & 0o777 == 0o666 & ~umask
-
-
-def test_parts_that_were_left_go(tmp_path):
-    path = tmp_path / 'a+b.c'
-    kept = ['a+b.c', '.x.0123abcd.part', '.a+b.c.mine.part', '.aab.c.0_.part']
-    parts = ['.a+b.c.0123abcd.part', '.a+b.c.ab_d0123.part']
-    for name in kept + parts:
-        (tmp_path / name).write_text('')
-    remove_parts(path)
-    assert sorted(os.listdir(tmp_path)) == sorted(kept)
-    remove_parts(tmp_path / 'none' / 'file')
 
 
 @pytest.mark.parametrize('value', [None, 3, b'x', '', 'a\0b', ['x']])

@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
-from bcm_pyg.nn.modes import evaluating
+from bcm_pyg.nn.scoring import evaluating
 
 from .base import NodeEncoder, select_nodes
 

@@ -7,9 +7,11 @@ import torch
 
 from bcm_pyg import FitConfig, Planner, fit
 from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.io import read_file, write_file
 from bcm_pyg.planning import Greedy, VisitedGreedy
-from bcm_pyg.training import graph_defaults, trainer
-from bcm_pyg.training.checkpoint import read_checkpoint, write_checkpoint
+from bcm_pyg.training import checkpoint as checkpoints
+from bcm_pyg.training import targets
+from bcm_pyg.training.checkpoint import FORMAT
 from benchmarks.lib import trained_maps
 from benchmarks.lib.graphs import SCENARIOS, TRIPS, Grid
 from benchmarks.lib.measure import keeps_edges
@@ -81,7 +83,7 @@ def test_a_stopped_training_is_not_cached_and_goes_on(folders, monkeypatch):
     def stopped(*args, **kwargs):
         return fit(*args, **kwargs, callback=stop)
 
-    monkeypatch.setattr(trainer, 'CHECKPOINT_EVERY', 0.0)
+    monkeypatch.setattr(checkpoints, 'CHECKPOINT_EVERY', 0.0)
     monkeypatch.setattr(trained_maps, 'fit', stopped)
     with pytest.raises(KeyboardInterrupt):
         trained_map('cut', data, config)
@@ -89,9 +91,12 @@ def test_a_stopped_training_is_not_cached_and_goes_on(folders, monkeypatch):
     assert checkpoint.exists() and not is_cached('cut')
 
     monkeypatch.setattr(trained_maps, 'fit', fit)
-    tensors, facts = read_checkpoint(checkpoint)
-    assert 0 < facts['history']['steps'] < 12
-    write_checkpoint(checkpoint, tensors, {**facts, 'seconds': 1000.0})
+    content = checkpoint.read_bytes()
+    identity, tensors = read_file(content, FORMAT, checkpoint)
+    counts = tensors['run.counts']
+    assert 0 < counts[0] < 12
+    counts[-1] = 1000.0  # seconds
+    write_file(checkpoint, FORMAT, identity, tensors)
     model = trained_map('cut', data, config)
     record = training_of(model)
     assert is_cached('cut') and not checkpoint.exists()
@@ -109,7 +114,7 @@ def test_maps_of_other_settings_are_refused(folders, monkeypatch):
     with pytest.raises(SystemExit, match=r"the map map has another \['lr'\]"):
         trained_map('map', data, FitConfig(steps=1, lr=1e-3))
     # Nobody asks for this one: it depends on the graph.
-    monkeypatch.setattr(graph_defaults, 'SEED_SHARE', 1.0)
+    monkeypatch.setattr(targets, 'NODE_SHARE', 1.0)
     with pytest.raises(SystemExit, match=r"another \['seeds'\]"):
         trained_map('map', data, FitConfig(steps=1))
     older = {'lr': 6e-3}  # and nothing else that could differ
@@ -144,7 +149,7 @@ def test_same_steps_needs_a_timed_row(folders):
     assert map_job(grid, 'sweeps', busy).run() is None
     results.add(timed_row())
     model = load_or_train(grid, 'paper', busy)
-    assert model.record['steps'] == 3 and model.terminal == 'paper'
+    assert model.info.training['steps'] == 3 and model.terminal == 'paper'
     row = map_job(grid, 'paper', arguments()).run()
     assert row['ended_by'] == 'steps' and row['sweeps'] == 1
 

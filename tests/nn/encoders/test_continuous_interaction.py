@@ -211,16 +211,16 @@ def test_nodes_at_one_place_differ(num_axes: int) -> None:
 def test_maps_tell_nodes_at_one_place_apart(name: str, tmp_path: Path) -> None:
     data = crowded()
     model = BCM.from_data(data, name)
-    hidden = model.hidden(planning_graph(data))
+    hidden = model.project_nodes(planning_graph(data))
     assert hidden.unique(dim=0).size(0) == 20
     nodes = torch.tensor([11, 3, 0, 11])
     torch.testing.assert_close(
-        model.hidden(planning_graph(data), nodes), hidden[nodes]
+        model.project_nodes(planning_graph(data), nodes), hidden[nodes]
     )
     model.save(tmp_path)
     other = BCM.load(tmp_path, data)
     assert str(other) == str(model)
-    assert torch.equal(other.hidden(planning_graph(data)), hidden)
+    assert torch.equal(other.project_nodes(planning_graph(data)), hidden)
     assert other.storage_bytes() == model.storage_bytes()
     check_encoder(model.encoder, data)
 

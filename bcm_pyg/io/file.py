@@ -1,0 +1,102 @@
+"""One safetensors file with a config in its header."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from torch import Tensor
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import replace_file
+
+from .format import Format, config_text, parse_config, refusing
+from .tensors import TensorFile, pack
+
+
+def write_file(
+    path: Path,
+    kind: Format,
+    config: Mapping[str, Any],
+    tensors: Mapping[str, Tensor],
+) -> None:
+    """Replaces a file; a process killed on the way leaves the old one.
+
+    Nobody else may be writing it: what killed ones left beside it is removed.
+    """
+    with refusing(f'cannot write the {kind.name} {path!s:.200}'):
+        content = pack(tensors)
+        digest = _data_digest(content)
+        text = config_text(kind, {**config, 'data_sha256': digest})
+        content = pack(tensors, {'config': text})
+        read_file(content, kind, 'it')
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, content)
+        remove_leftovers(path.parent, re.escape(path.name), [path.name])
+
+
+def read_file(
+    content: bytes, kind: Format, name: object
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The config and the tensors that the content of a file holds.
+
+    Args:
+        content (bytes): The content.
+        kind (Format): What it should be.
+        name (object): What to call it in errors.
+    """
+    with refusing(f'{name} is not a readable {kind.name}'):
+        file = TensorFile(BytesIO(content), len(content), 'its content')
+        config = parse_config(kind, str(file.metadata['config']).encode())
+        if config.pop('data_sha256', None) != _data_digest(content):
+            raise BCMError('it was changed or damaged')
+        return config, file.read()
+
+
+def _data_digest(content: bytes) -> str:
+    """Of all behind the header, which cannot hold a digest of itself."""
+    begin = 8 + int.from_bytes(content[:8], 'little')
+    return hashlib.sha256(memoryview(content)[begin:]).hexdigest()
+
+
+def open_file(path: Path, links: bool = True) -> tuple[BinaryIO, int]:
+    """A regular file, open, and its size.
+
+    Args:
+        path (pathlib.Path): The file.
+        links (bool, optional): Whether it may be a link to another one.
+            (default: :obj:`True`)
+    """
+    if not links and path.is_symlink():
+        raise BCMError(f'{path.name} is a link')
+    # A pipe under this name must not make the reader wait.
+    flags = getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_BINARY', 0)
+    handle = os.open(path, os.O_RDONLY | flags)
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(handle)
+        raise BCMError(f'{path.name} is not a file')
+    return open(handle, 'rb'), status.st_size
+
+
+def remove_leftovers(folder: Path, names: str, keep: Collection[str]) -> None:
+    """Removes old files and what killed writers left behind, where it can.
+
+    Args:
+        folder (pathlib.Path): Where they are.
+        names (str): A regular expression of what was written there.
+        keep (Collection[str]): Names of what has just been written.
+    """
+    old = re.compile(rf'{names}|\.({names})\.[a-z0-9_]{{8}}\.part')
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if old.fullmatch(path.name) and path.name not in keep:
+                with suppress(OSError):
+                    path.unlink()

@@ -1,0 +1,256 @@
+"""Maps as folders: config.json says how to build one, a file has its weights.
+
+What the config, the header of the weights and the size of their file say must
+agree before anything of that size is built or read. So the memory that it takes
+to refuse a folder is bounded by a few times its size, and the time by reading
+it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from io import BytesIO
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import torch
+from torch import Tensor
+from torch.nn.parameter import is_lazy
+from torch.overrides import TorchFunctionMode
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.graph import fingerprint, planning_graph
+from bcm_pyg.io import (
+    Format,
+    TensorFile,
+    check_fields,
+    check_finite,
+    check_tensors,
+    config_text,
+    open_folder,
+    pack,
+    parse_config,
+    refusing,
+    write_folder,
+)
+from bcm_pyg.utils import as_path, check_choice
+
+from .encoders.resolver import encoder_class, encoder_name
+from .quantize import DTYPES, compress, expand, stored_specs
+from .transition import Transition
+
+if TYPE_CHECKING:
+    from .bcm import BCM
+
+FORMAT = Format('map', 3)
+#: The file of the weights.
+WEIGHTS = 'map'
+#: Calls of PyTorch that any encoder may take to be built, and for each tensor.
+#: With the largest header that there can be it takes some ten seconds to spend
+#: them all.
+SPARE_CALLS = 10**4
+TENSOR_CALLS = 12
+
+Map = TypeVar('Map', bound='BCM')
+
+
+@dataclass(frozen=True)
+class MapInfo:
+    """What is known of a map beside its weights, and saved with it.
+
+    Attributes:
+        fingerprint: Of the graph that the map belongs to, once it has one (see
+            :func:`~bcm_pyg.graph.fingerprint`).
+        training: How it was trained and what it scored, of JSON types alone.
+        dtype: What the file holds that it was read from.
+    """
+
+    fingerprint: str | None = None
+    training: dict[str, Any] = field(default_factory=dict)
+    dtype: str = 'float32'
+
+
+_FIELDS = {
+    'encoder': dict,
+    'transition': dict,
+    'terminal': str,
+    'fingerprint': str | None,
+    'training': dict,
+    'dtype': str,
+}
+
+
+def save_map(
+    model: BCM, path: str | PathLike[str], dtype: str = 'float32'
+) -> None:
+    """Writes a map into a folder (see :meth:`BCM.save`)."""
+    check_choice('dtype', dtype, DTYPES)
+    folder = as_path('path', path)
+    name = encoder_name(model.encoder)
+    # A subclass would come back as what it was made from.
+    if type(model.transition) is not Transition:
+        raise BCMError(
+            'only maps with the built-in Transition can be saved (got '
+            f'{type(model.transition).__name__})'
+        )
+    with refusing('the map cannot be saved'):
+        state = {key: value.cpu() for key, value in _state(model).items()}
+        check_finite(state)
+        content = pack(compress(state, _parameter_names(model), dtype))
+        config = {
+            'encoder': {'name': name, 'config': model.encoder.config()},  # type: ignore[operator]
+            'transition': model.transition.config(),
+            'terminal': model.terminal,
+            'fingerprint': model.info.fingerprint,
+            'training': model.info.training,
+            'dtype': dtype,
+        }
+        # What could not be loaded must not replace a map that can.
+        config = parse_config(FORMAT, config_text(FORMAT, config).encode())
+        check_fields(config, _FIELDS)
+        file = TensorFile(BytesIO(content), len(content), 'the weights')
+        _read_state(type(model), config, file)
+    write_folder(folder, FORMAT, config, {WEIGHTS: content})
+
+
+def load_map(
+    cls: type[Map], path: str | PathLike[str], data: Data, force: bool = False
+) -> Map:
+    """Reads a map of a class for a graph (see :meth:`BCM.load`)."""
+    if not isinstance(force, bool):
+        raise BCMError(f'force must be a bool (got {force!r:.80})')
+    folder = as_path('path', path)
+    data = planning_graph(data)
+    with open_folder(folder, FORMAT, _FIELDS, [WEIGHTS]) as (config, files):
+        if not force and config['fingerprint'] not in (None, fingerprint(data)):
+            raise BCMError(
+                f'the map in {folder} belongs to another graph (edges, costs '
+                'or coordinates differ); pass force=True to use it all the '
+                'same, or to train it on with other costs'
+            )
+        with refusing(f'{folder} does not hold a readable map'):
+            state = _read_state(cls, config, files[WEIGHTS])
+            model = _build(cls, config)
+            model.load_state_dict(state)
+    names = ('fingerprint', 'training', 'dtype')
+    model.info = MapInfo(**{name: config[name] for name in names})
+    mean = model.info.training.get('mean_cost')
+    model._mean_cost = mean if isinstance(mean, float) else None
+    return model.to(data.pos.device)
+
+
+def _read_state(
+    cls: type[BCM], config: Mapping[str, Any], file: TensorFile
+) -> dict[str, Tensor]:
+    """The weights of a map, if they are, to the last one, what it needs."""
+    dtype = config['dtype']
+    check_choice('dtype', dtype, DTYPES)
+    check_fields(config['encoder'], {'name': str, 'config': dict})
+    like = _skeleton(cls, config, len(file.specs))
+    wanted, parameters = _state(like), _parameter_names(like)
+    specs = stored_specs(wanted, parameters, dtype, file.specs)
+    check_tensors(file.specs, specs)
+    state = expand(file.read(), wanted, parameters, dtype)
+    check_finite(state)
+    scale = state['cost_scale']
+    if not (scale > 0 and scale.reciprocal().isfinite()):
+        raise BCMError(f'cost_scale is {float(scale)}')
+    for name, module in like.named_modules():
+        if hasattr(module, 'check_buffers'):
+            prefix = f'{name}.' if name else ''
+            buffers = dict(module.named_buffers(recurse=False))
+            # Those that are not in the state are not kept in files.
+            keys = [key for key in buffers if prefix + key in state]
+            module.check_buffers({key: state[prefix + key] for key in keys})
+    return state
+
+
+def _build(
+    cls: type[Map], config: Mapping[str, Any], device: str = 'cpu'
+) -> Map:
+    """The map that a config describes, with weights of its own."""
+    kind = encoder_class(config['encoder']['name'])
+    # Fresh parameters are drawn and then replaced; the caller's random numbers
+    # must not notice.
+    with (
+        refusing('it cannot be rebuilt'),
+        torch.random.fork_rng(devices=[]),
+        torch.device(device),
+    ):
+        encoder = kind.from_config(config['encoder']['config'])
+        transition = Transition(**config['transition'])
+        return cls(encoder, transition, config['terminal'], 1.0)
+
+
+def _skeleton(
+    cls: type[Map], config: Mapping[str, Any], num_tensors: int
+) -> Map:
+    """The same without memory for its weights, to compare shapes with.
+
+    So a config that asks for terabytes is found out, and one that asks for
+    millions of small tensors, too. Encoders of users are trusted to be quick,
+    and those that must see numbers while they are built are given them.
+    """
+    most_calls = SPARE_CALLS + TENSOR_CALLS * num_tensors
+    is_ours = all(
+        encoder_class(name).__module__.startswith('bcm_pyg.')
+        for name in _encoder_names(config['encoder'])
+    )
+    try:
+        with _AtMost(most_calls) if is_ours else nullcontext():
+            return _build(cls, config, 'meta')
+    except BCMError as error:
+        if is_ours or not isinstance(error.__cause__, RuntimeError):
+            raise
+    return _build(cls, config)
+
+
+def _encoder_names(part: Any) -> Iterator[str]:
+    """Of an encoder and of the parts that it names in its config."""
+    if isinstance(part, dict) and part.keys() == {'name', 'config'}:
+        yield part['name']
+        part = part['config']
+    if isinstance(part, (dict, list)):
+        inner = part.values() if isinstance(part, dict) else part
+        for value in inner:
+            yield from _encoder_names(value)
+
+
+class _AtMost(TorchFunctionMode):
+    """Stops what calls PyTorch too often."""
+
+    def __init__(self, calls: int) -> None:
+        super().__init__()
+        self.calls = calls
+
+    def __torch_function__(
+        self,
+        func: Callable,
+        types: Sequence[type],
+        args: tuple = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        self.calls -= 1
+        if self.calls < 0:
+            raise BCMError('the config asks for more than the weights hold')
+        return func(*args, **(kwargs or {}))
+
+
+def _parameter_names(model: BCM) -> set[str]:
+    """Names of all parameters, those that share memory too."""
+    return {name for name, _ in model.named_parameters(remove_duplicate=False)}
+
+
+def _state(model: BCM) -> dict[str, Tensor]:
+    """All weights, if they have shapes already."""
+    state = model.state_dict()
+    for key, value in state.items():
+        if is_lazy(value):
+            raise BCMError(
+                f'{key} has no shape until it is used: give its module the '
+                'number of channels'
+            )
+    return state
