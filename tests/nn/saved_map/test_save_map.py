@@ -131,7 +131,7 @@ def test_what_is_in_the_folder(diamond: Data, tmp_path: Path) -> None:
     assert config['format'] == 'bcm_pyg.map'
     assert config['version'] == 3
     assert config['encoder'] == {
-        'name': 'interaction',
+        'name': 'continuous_interaction',
         'config': model.encoder.config(),  # type: ignore[operator]
     }
     assert config['transition'] == model.transition.config()
