@@ -77,8 +77,7 @@ def fit(
     Args:
         model (BCM): The map.
         data (torch_geometric.data.Data): Its graph.
-        config (FitConfig, optional): How to train. (default:
-            :obj:`FitConfig()`)
+        config (FitConfig, optional): How to train. (default: all defaults)
         progress (bool, optional): Whether to show a bar. (default:
             :obj:`False`)
         callback (Callable, optional): Called as :obj:`callback(step, metrics)`
