@@ -2,26 +2,42 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CONSTRAINTS := constraints.txt
+TORCH := torch==2.13.0
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-INSTALL := $(PIP) install --quiet --constraint constraints.txt
+INSTALL := $(PIP) install --quiet --constraint $(CONSTRAINTS)
+# A process per core; threads of their own would only get in each other's way.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: setup demo test lint format docs scatter clean
+.PHONY: setup demo test floors newest coverage lint format hooks docs scatter
+.PHONY: clean
 
 setup: $(VENV)/.installed
 
 # torch goes first and alone: a range would let pip fetch another build.
-$(VENV)/.installed: pyproject.toml constraints.txt
+$(VENV)/.installed: pyproject.toml $(CONSTRAINTS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(INSTALL) torch==2.13.0
+	$(INSTALL) $(TORCH)
 	$(INSTALL) --editable '.[dev,plot,peers]'
 	touch $@
 
 demo: setup
 	$(BIN)/python examples/ushape.py
 
-# A process per core; threads of their own would only get in each other's way.
 test: setup
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	$(PYTEST)
+
+# The oldest dependencies that pyproject.toml allows, in an environment apart.
+floors:
+	$(MAKE) test VENV=.venv-lowest CONSTRAINTS=constraints-lowest.txt
+
+# The newest that can be installed; a new release may break this target alone.
+newest:
+	$(MAKE) test VENV=.venv-newest CONSTRAINTS=/dev/null TORCH=torch
+
+# Fails below the share that pyproject.toml demands; compiled code is left out.
+coverage: setup
+	$(PYTEST) --cov --cov-report=term-missing:skip-covered
 
 lint: setup
 	$(BIN)/ruff check .
@@ -31,6 +47,10 @@ lint: setup
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Checks every commit like `make lint`.
+hooks: setup
+	$(BIN)/pre-commit install
 
 # All pages anew: a warning in one that did not change counts, too.
 docs: $(VENV)/.docs
@@ -50,4 +70,4 @@ $(VENV)/.scatter: $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist out *.egg-info
+	rm -rf .venv .venv-lowest .venv-newest build dist out *.egg-info

@@ -96,8 +96,14 @@ class Report:
             f'{1e6 * self.seconds_per_query:9.1f} {self.num_queries:8d}'
         )
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return f'{self.header()}\n{self.row()}'
+
+    def __repr__(self) -> str:
+        return (
+            f'{type(self).__name__}(num_queries={self.num_queries}, '
+            f'success_rate={self.success_rate:.3f}, gap={self.gap:.3f})'
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The fields, for JSON."""
@@ -109,12 +115,11 @@ def evaluate(
 ) -> Report:
     """Plans the queries and compares with exact Dijkstra.
 
-    Routes are not taken on trust: they are checked edge by edge.
+    Routes are checked edge by edge.
 
     Args:
         planner (Callable): A :class:`~bcm_pyg.Planner`, a baseline, or anything
-            that turns starts and goals into a
-            :class:`~bcm_pyg.planning.Plan`.
+            that turns starts and goals into a :class:`~bcm_pyg.Plan`.
         data (torch_geometric.data.Data): The graph.
         starts (int, list, numpy.ndarray or torch.Tensor): The starts.
         goals (int, list, numpy.ndarray or torch.Tensor): The goals.
@@ -163,10 +168,10 @@ def evaluate(
 def check_plan(
     plan: Plan, adjacency: Adjacency, starts: Tensor, goals: Tensor
 ) -> None:
-    """Refuses a plan whose routes are not what it says they are.
+    """Refuses a plan with wrong routes.
 
-    A route of a successful query must lead from its start to its goal along
-    edges of the graph, and its cost must be theirs.
+    The route of a successful query must lead from its start to its goal along
+    edges of the graph, and its cost must be their sum.
     """
     if not isinstance(plan, Plan):
         raise BCMError(
@@ -184,9 +189,9 @@ def check_plan(
         return
     used = nodes >= 0
     length = used.sum(dim=1)
-    place = torch.arange(nodes.size(1), device=nodes.device)
-    straight = (used == (place < length[:, None])).all(dim=1) & (length > 0)
-    _refuse(query, ~straight, 'its nodes are not padded with -1 at the end')
+    column = torch.arange(nodes.size(1), device=nodes.device)
+    padded = (used == (column < length[:, None])).all(dim=1) & (length > 0)
+    _refuse(query, ~padded, 'its nodes are not padded with -1 at the end')
     last = nodes.gather(1, (length - 1)[:, None]).squeeze(1)
     ends = (nodes[:, 0] == starts[query]) & (last == goals[query])
     _refuse(query, ~ends, 'it does not lead from its start to its goal')

@@ -8,7 +8,6 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
-from bcm_pyg.graph._routes import check_routes
 from bcm_pyg.planning import Plan
 
 if TYPE_CHECKING:
@@ -64,9 +63,11 @@ def plot_route(
         )
     plans = {'route': plan} if isinstance(plan, Plan) else dict(plan)
     for name, one in plans.items():
+        if not isinstance(one, Plan):
+            raise BCMError(f'{name} must be a Plan (got {type(one).__name__})')
         if not -len(one) <= query < len(one):
             raise BCMError(f'{name} has {len(one)} queries, none is {query}')
-        check_routes(one, data)
+        one.check_graph(data)
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 6), layout='constrained')
 
@@ -84,8 +85,8 @@ def plot_route(
         lines.set_array(data.edge_cost.numpy())
         lines.set_norm(_scale(data.edge_cost.numpy()))
         ax.add_collection(lines)
-    for place, (name, one) in enumerate(plans.items()):
-        _draw(ax, xy, one, query, name, place)
+    for rank, (name, one) in enumerate(plans.items()):
+        _draw(ax, xy, one, query, name, rank)
     found = [one.path(query) for one in plans.values() if one.success[query]]
     if found:
         ax.plot(*xy[found[0][0]], 'o', color='k', markersize=9, zorder=5)
@@ -120,21 +121,21 @@ def _scale(cost: np.ndarray) -> Any:
 
 
 def _draw(
-    ax: Any, xy: np.ndarray, plan: Plan, query: int, name: str, place: int
+    ax: Any, xy: np.ndarray, plan: Plan, query: int, name: str, rank: int
 ) -> None:
     """One route; later ones are thinner, so that all can be seen."""
     path = plan.path(query)
-    color = ('#d55e00', '#f0e442', '#cc79a7', '#009e73')[place % 4]
+    color = ('#d55e00', '#f0e442', '#cc79a7', '#009e73')[rank % 4]
     if not path:
         ax.plot([], [], ' ', label=f'{name} (no route)')
         return
-    width = max(1.5, 6 - 2.5 * place)
-    if place == 0:
+    width = max(1.5, 6 - 2.5 * rank)
+    if rank == 0:
         ax.plot(*xy[path].T, color='k', linewidth=width + 1.5, zorder=3)
     ax.plot(
         *xy[path].T,
         color=color,
         linewidth=width,
-        zorder=3.05 + place / 9,
+        zorder=3.05 + rank / 9,
         label=f'{name} (cost {float(plan.cost[query]):.1f})',
     )

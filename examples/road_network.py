@@ -18,13 +18,12 @@ from torch_geometric.data import Data
 from bcm_pyg import BCM, FitConfig, Planner, Report, evaluate, fit
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries
+from bcm_pyg.export import to_geojson
 from bcm_pyg.graph import (
     from_osmnx,
     largest_component,
     read_npz,
     simplify_graph,
-    source_routes,
-    to_geojson,
 )
 from bcm_pyg.planning import BestFirst, VisitedGreedy
 from bcm_pyg.plotting import plot_route
@@ -86,7 +85,7 @@ for name, planner in planners.items():
     print(f'{name:10}{evaluate(planner, data, starts, goals).row()}')
 
 plans = {name: plan(starts, goals) for name, plan in planners.items()}
-routes = source_routes(plans['BCM'], data)
+routes = plans['BCM'].to_labels(data)
 longest = int((plans['Dijkstra'].cost * plans['BCM'].success).argmax())
 route = [str(node) for node in routes[longest]]
 print(f'from {route[0]} to {route[-1]}, in OSM ids:')

@@ -61,7 +61,7 @@ history = fit(
     data,
     config,
     progress=True,
-    resume=args.out / 'run.checkpoint',
+    checkpoint=args.out / 'run.checkpoint',
 )
 
 planner = Planner(model, data, VisitedGreedy())

@@ -39,8 +39,8 @@ print(
 history = fit(model, data, FitConfig(time_budget=args.budget), progress=True)
 print(
     f'{history.steps} steps, {history.rows_per_second:,.0f} pairs a second, '
-    f'targets: {model.info.training["config"]["targets"]} '
-    f'(k = {model.info.training["config"]["sweeps"]}), '
+    f'targets: {model.info.training["config"]["targets"]["name"]} (k = '
+    f'{model.info.training["config"]["targets"]["num_backups"]}), '
     f'terminal: {model.terminal}\n'
 )
 

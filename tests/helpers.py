@@ -32,6 +32,7 @@ from bcm_pyg.planning import (
 
 ALL_ENCODERS = [
     'interaction',
+    'continuous_interaction',
     'one_hot',
     'k_hot',
     'gnn',
@@ -80,8 +81,8 @@ def random_graphs(draw: st.DrawFn, max_nodes: int = 12) -> Data:
 class ReluTransition(Transition):
     """A transition encoder of one's own, which no kernel knows."""
 
-    def features(self, hidden: Tensor, inplace: bool = False) -> Tensor:
-        return torch.relu(self.lin2(torch.relu(hidden)))
+    def from_hidden(self, hidden: Tensor) -> Tensor:
+        return self.lin3(torch.relu(self.lin2(torch.relu(hidden))))
 
 
 def integer_map(

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, FitConfig, planning_graph
 from bcm_pyg.nn import Transition, encoder_resolver
+from bcm_pyg.training import Targets
+from bcm_pyg.training.targets import TARGETS
 
 KINDS = ['sweeps', 'paper', 'exact']
 
 
-def tiny(**kwargs: Any) -> FitConfig:
+def targets_of(kind: str, **settings: Any) -> Targets:
+    """Targets by name, with those of the settings that they have."""
+    known = {field.name for field in fields(TARGETS[kind])}
+    chosen = {key: settings[key] for key in settings if key in known}
+    return TARGETS[kind](**chosen)
+
+
+def tiny(targets: str = 'sweeps', **kwargs: Any) -> FitConfig:
     """A configuration whose steps take a few milliseconds."""
     chosen = {
+        'targets': targets_of(targets, goal_pool=8, refresh=4, refresh_every=2),
         'sources': 8,
         'goals': 4,
-        'pool': 8,
-        'renew': 4,
-        'renew_every': 2,
         'validation_queries': 4,
         'validations': 1,
     }

@@ -30,6 +30,7 @@ PAGES = [
 ]
 MODULES = [
     'graph',
+    'geo',
     'datasets',
     'nn',
     'planning',
@@ -37,6 +38,7 @@ MODULES = [
     'metrics',
     'training',
     'plotting',
+    'export',
     'io',
     'utils',
 ]
@@ -119,6 +121,7 @@ def test_all_pages_are_listed():
     assert {p.stem for p in DOCS.glob('*.md')} == {
         'index',
         'benchmarks',
+        'architecture',
         *PAGES,
     }
 

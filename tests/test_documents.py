@@ -3,21 +3,15 @@
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 import torch
 from helpers import ALL_READOUTS
-from torch import Tensor
-from torch_geometric.data import Data
 
-from bcm_pyg import BCM, BCMError, Plan, Planner, baselines, fit
-from bcm_pyg.datasets import sample_queries, weighted_grid
-from bcm_pyg.nn import NodeEncoder, check_encoder
-from bcm_pyg.planning import Greedy
-from bcm_pyg.utils import scatter_min
+from bcm_pyg import BCM, BCMError, Plan, baselines, fit
+from bcm_pyg.datasets import weighted_grid
 
 ROOT = Path(__file__).parents[1]
 
@@ -25,21 +19,6 @@ ROOT = Path(__file__).parents[1]
 def snippets(name: str) -> list[str]:
     text = (ROOT / name).read_text()
     return re.findall(r'```python\n(.*?)```', text, flags=re.DOTALL)
-
-
-def names() -> dict[str, Any]:
-    return {
-        'torch': torch,
-        'dataclass': dataclass,
-        'Any': Any,
-        'Self': Self,
-        'Tensor': Tensor,
-        'Data': Data,
-        'NodeEncoder': NodeEncoder,
-        'Plan': Plan,
-        'scatter_min': scatter_min,
-        '__name__': __name__,
-    }
 
 
 def test_readme_example(tmp_path, monkeypatch):
@@ -77,30 +56,6 @@ def test_encoder_table():
             rf"^\| `'{re.escape(name)}'`.*$", text, re.MULTILINE
         )
         assert f' {BCM.from_data(data, name).num_parameters():,} ' in row
-
-
-def test_contributing_encoder():
-    space = names()
-    exec(snippets('CONTRIBUTING.md')[0], space)
-    data = weighted_grid('open', side=4)
-    check_encoder(space['MyEncoder'].from_data(data), data)
-
-
-def test_contributing_readout():
-    space = names()
-    exec(snippets('CONTRIBUTING.md')[1], space)
-    data = weighted_grid('open', side=4)
-    model = BCM.from_data(data)
-    starts, goals = sample_queries(data, 40)
-    goals[0] = starts[0]
-    one_step = space['OneStep']()
-    one = Planner(model, data, one_step, complete=False)(starts, goals)
-    many = Planner(model, data, readout=Greedy())(starts, goals)
-    assert one.path(0) == [int(starts[0])] and one.cost[0] == 0
-    reached = many.success & (many.hops <= 1)
-    assert 1 < int(reached.sum()) < 40
-    assert torch.equal(one.success, reached)
-    assert torch.equal(one.cost[reached], many.cost[reached])
 
 
 def test_tables_are_rendered():

@@ -17,15 +17,16 @@ PACKAGE = ROOT / 'bcm_pyg'
 #: Lowest first. What shares a line may not import each other.
 LAYERS = [
     ('errors', 'typing'),
-    ('utils',),
+    ('utils', 'kernels'),
     ('io',),
+    ('geo',),
     ('graph',),
     ('datasets', 'nn'),
     ('planning',),
     ('baselines',),
     ('metrics',),
     ('training',),
-    ('plotting',),
+    ('export', 'plotting'),
 ]
 HEIGHT = {name: level for level, names in enumerate(LAYERS) for name in names}
 MODULES = sorted(

@@ -10,7 +10,8 @@ from torch_geometric.data import Data
 from bcm_pyg import BCM, BCMError, Planner, Report, evaluate
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries
-from bcm_pyg.graph import simplify_graph, source_routes, to_geojson
+from bcm_pyg.export import to_geojson
+from bcm_pyg.graph import simplify_graph
 from bcm_pyg.metrics import gap, success_rate, wspl
 from bcm_pyg.planning import Plan
 from bcm_pyg.plotting import plot_route
@@ -111,6 +112,9 @@ def test_report_is_an_aligned_table() -> None:
     report = Report(0.98, 123.456, 5.25, 0.95, 31.5, 32.75, 2.5e-5, 100)
     head, row = str(report).split('\n')
     assert head == Report.header() and row == report.row()
+    assert repr(report) == (
+        'Report(num_queries=100, success_rate=0.980, gap=5.250)'
+    )
     assert len(head) == len(row)
     # Every column ends where its name ends.
     ends = [head.index(name) + len(name) for name in ('SR', 'Cost', 'Gap %')]
@@ -189,18 +193,18 @@ def test_a_plan_of_another_graph_is_refused(grid: Data, tmp_path) -> None:
     with pytest.raises(BCMError, match='another graph, or with other costs'):
         evaluate(planner, other, [0, 1], [9, 8])
     for use in (
-        lambda: source_routes(plan, other),
+        lambda: plan.to_labels(other),
         lambda: to_geojson(plan, other),
         lambda: plot_route(other, plan),
     ):
         with pytest.raises(BCMError, match='the plan is of another graph'):
             use()
-    assert source_routes(plan, grid) == plan.paths()
+    assert plan.to_labels(grid) == plan.paths()
     roads = simplify_graph(grid)
     plan = Planner(BCM.from_data(roads.data), roads)(0, 1)
     with pytest.raises(BCMError, match='of a simplified graph, the full one'):
-        source_routes(plan, roads.data)
-    assert source_routes(plan, grid) == plan.paths()
+        plan.to_labels(roads.data)
+    assert plan.to_labels(grid) == plan.paths()
 
 
 def test_a_module_may_be_a_planner(grid: Data) -> None:

@@ -19,6 +19,7 @@ PUBLIC = {
     ],
     'bcm_pyg.datasets': ['sample_queries', 'weighted_grid'],
     'bcm_pyg.nn': [
+        'ContinuousInteractionEncoder',
         'GNNEncoder',
         'InteractionEncoder',
         'KHotEncoder',
@@ -27,22 +28,21 @@ PUBLIC = {
         'export_scorer',
     ],
     'bcm_pyg.graph': [
-        'find_nodes',
         'from_arrays',
         'from_networkx',
         'from_occupancy',
         'from_osmnx',
+        'labels_of',
         'largest_component',
-        'local_metres',
-        'nearest_nodes',
+        'nodes_from_labels',
         'planning_graph',
         'read_movingai',
         'read_npz',
         'read_scenarios',
-        'source_ids',
-        'source_routes',
-        'to_geojson',
+        'simplify_graph',
     ],
+    'bcm_pyg.geo': ['local_metres', 'nearest_nodes'],
+    'bcm_pyg.export': ['to_geojson'],
     'bcm_pyg.planning': [
         'Backtracking',
         'BasePlanner',
@@ -95,7 +95,8 @@ def test_all_resolves(package):
 
 
 def test_packages_are_walked():
-    assert set(PACKAGES) >= set(PUBLIC)
+    modules = {'bcm_pyg.export', 'bcm_pyg.geo'}
+    assert set(PACKAGES) >= set(PUBLIC) - modules
 
 
 def test_one_error_class():

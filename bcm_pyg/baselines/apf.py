@@ -8,13 +8,12 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph
-from bcm_pyg.planning import EdgeScores, Readout
+from bcm_pyg.planning import BasePlanner, EdgeScores, Greedy, Plan, Readout
+from bcm_pyg.planning.readouts import resolve_readout
 from bcm_pyg.utils import check_float
 
-from ._potential import PotentialPlanner
 
-
-class APF(PotentialPlanner):
+class APF(BasePlanner):
     r"""The artificial potential field of `"Real-Time Obstacle Avoidance for
     Manipulators and Mobile Robots"
     <https://doi.org/10.1177/027836498600500106>`_,
@@ -60,13 +59,14 @@ class APF(PotentialPlanner):
         self.attraction = attraction
         self.repulsion = repulsion
         self.radius = radius
-        super().__init__(data, readout)
+        self.readout = resolve_readout(readout or Greedy())
+        super().__init__(data)
         self._pos = self.data.pos.double()
         self._repulsion = self._repulsive_potential(_obstacles(self.data))
 
     def potential(self, nodes: Tensor, goals: Tensor) -> Tensor:
         """Potential of each node for its goal, float64 :obj:`[B]`."""
-        square = (self._pos[nodes] - self._pos[goals]).square().sum(-1)
+        square: Tensor = (self._pos[nodes] - self._pos[goals]).square().sum(-1)
         return 0.5 * self.attraction * square + self._repulsion[nodes]
 
     def storage_bytes(self) -> int:
@@ -74,10 +74,16 @@ class APF(PotentialPlanner):
         return 0
 
     def score(self, nodes: Tensor, goals: Tensor) -> EdgeScores:
-        """Potentials of the neighbours of each node, for its goal."""
+        """Potentials of the neighbours of each node, for its goal.
+
+        It is a :class:`~bcm_pyg.planning.Scorer`.
+        """
         edge, source = self.adjacency.out_edges(nodes)
         potential = self.potential(self.adjacency.dst[edge], goals[source])
         return EdgeScores(edge, source, potential)
+
+    def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
+        return self.readout(self.score, self.adjacency, starts, goals)
 
     def _repulsive_potential(self, blocked: Tensor) -> Tensor:
         out = torch.zeros_like(self._pos[:, 0])
@@ -106,11 +112,9 @@ def _obstacles(data: Data) -> Tensor:
         or blocked.dtype != torch.bool
         or blocked.shape != (data.num_nodes,)
     ):
-        got = (
-            f'{blocked.dtype} of shape {tuple(blocked.shape)}'
-            if isinstance(blocked, Tensor)
-            else type(blocked).__name__
-        )
+        got = type(blocked).__name__
+        if isinstance(blocked, Tensor):
+            got = f'{blocked.dtype} of shape {tuple(blocked.shape)}'
         raise BCMError(
             f'blocked must be a bool tensor [{data.num_nodes}] (got {got})'
         )

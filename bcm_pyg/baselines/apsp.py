@@ -1,25 +1,20 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import torch
-from scipy.sparse.csgraph import dijkstra
 from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph
 from bcm_pyg.planning import BasePlanner, Plan
-from bcm_pyg.utils import check_int
+from bcm_pyg.utils import Adjacency, check_int
 
-from ._packed_hops import HopLayout
-from ._table_walk import walk_by_moves
-
-#: Bytes of distances and predecessors that one search call makes.
-CHUNK_BYTES = 2**26
+from .dijkstra import follow_hops, search_trees
 
 
 class APSP(BasePlanner):
@@ -31,11 +26,9 @@ class APSP(BasePlanner):
     :math:`N = 1600`, as in the paper. Nothing here is fitted. In a
     :class:`~bcm_pyg.planning.Plan`, a look-up counts as an expansion.
 
-    With :obj:`packed`, only next hops are kept, as places among the out-edges
-    of a node, in as few bits as these take: 2 on a grid, 0.589 MB at
+    With :obj:`packed`, only next hops are kept, as positions among the
+    out-edges of a node, in as few bits as these take: 2 on a grid, 0.589 MB at
     :math:`N = 1600`. Routes are the same, and cost what their edges sum up to.
-    Where a start or a goal has no edges, the graph itself says that there is no
-    route. For other pairs, this is one more code, on graphs that need it.
 
     Args:
         data (torch_geometric.data.Data): The graph.
@@ -74,16 +67,18 @@ class APSP(BasePlanner):
                 'Dijkstra, which keeps no table'
             )
         if packed:
-            self.packed_hops = self._packed_hops()
+            self.packed_hops = self._pack()
         else:
             self.distance, self.next_hop = self._tables()
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
-        walk = self._walk_packed if self.packed else self._walk
-        plan = walk(starts, goals)
-        return replace(
-            plan, expansions=plan.hops.clone(), lower_bound=plan.cost.clone()
-        )
+        start, goal = starts.numpy(), goals.numpy()
+        if self.packed:
+            moves = partial(self._layout.read, self.packed_hops)
+            return follow_moves(self.adjacency, start, goal, moves)
+        table = self.next_hop.numpy()
+        nodes = follow_hops(start, lambda query, node: table[node, goal[query]])
+        return _looked_up(self.distance[starts, goals], nodes)
 
     def storage_bytes(self) -> int:
         """Bytes of both tables, the paper's count, or of the packed one."""
@@ -94,68 +89,129 @@ class APSP(BasePlanner):
     def compact_bytes(self) -> int:
         r"""Bytes of the next hops alone, packed: the fair reference.
 
-        A next hop is one of the node's out-edges, so that
-        :math:`\lceil \log_2 \max_i \deg(i) \rceil` bits answer each ordered
-        pair of distinct nodes with edges, exactly, given the graph (which
-        everyone has; distances follow from its costs). Where some such pair has
-        no route, that is one more code.
+        Each ordered pair of distinct nodes with edges takes :math:`\lceil
+        \log_2 \max_i \deg(i) \rceil` bits, given the graph (which everyone
+        has; distances follow from its costs).
         """
         return self._layout.num_bytes
-
-    def _walk(self, start: Tensor, goal: Tensor) -> Plan:
-        cost = self.distance[start, goal]
-        success = torch.isfinite(cost)
-        steps = []
-        query = (success & (start != goal)).nonzero().squeeze(1)
-        node = start[query]
-        while query.numel() > 0:
-            node = self.next_hop[node, goal[query]].long()
-            steps.append((query, node))
-            on = node != goal[query]
-            query, node = query[on], node[on]
-        return Plan.from_steps(
-            start,
-            steps,
-            success=success,
-            cost=cost,
-            expansions=torch.zeros_like(start),
-        )
-
-    def _walk_packed(self, starts: Tensor, goals: Tensor) -> Plan:
-        start, goal = starts.numpy(), goals.numpy()
-        read = partial(self._layout.read, self.packed_hops)
-        asked = self._layout.holds(start, goal)
-        return walk_by_moves(self.adjacency, start, goal, asked, read)
 
     def _tables(self) -> tuple[Tensor, Tensor]:
         size = (self.adjacency.num_nodes, self.adjacency.num_nodes)
         # One search against the edges per goal, so rows are goals here.
         distance = np.empty(size)
         next_hop = np.empty(size, dtype=np.int32)
-        for goals, *found in self._searches(np.arange(size[0])):
-            distance[goals], next_hop[goals] = found
-        np.maximum(next_hop, -1, out=next_hop)  # scipy's mark is -9999
+        graph = self.adjacency.to_scipy(reverse=True)
+        for trees in search_trees(graph, np.arange(size[0])):
+            distance[trees.goals] = trees.distance
+            next_hop[trees.goals] = np.maximum(trees.next_hop, -1)
         return torch.from_numpy(distance).T, torch.from_numpy(next_hop).T
 
-    def _packed_hops(self) -> np.ndarray:
-        parts = [
-            self._layout.pack(goals, next_hop)
-            for goals, _, next_hop in self._searches(self._layout.nodes)
-        ]
-        return np.concatenate(parts)
-
-    def _searches(
-        self, goals: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Chunks of goals, distances to them and next hops, both [G, N]."""
+    def _pack(self) -> np.ndarray:
         graph = self.adjacency.to_scipy(reverse=True)
-        # By eights, so that the packed parts are whole bytes.
-        eights = CHUNK_BYTES // (8 * 12 * self.adjacency.num_nodes)
-        chunk = 8 * max(1, eights)
-        for first in range(0, goals.size, chunk):
-            part = goals[first : first + chunk]
-            yield part, *dijkstra(graph, indices=part, return_predecessors=True)
+        trees = search_trees(graph, self._layout.nodes, multiple=8)
+        parts = [self._layout.pack(one.goals, one.next_hop) for one in trees]
+        return np.concatenate(parts)
 
     def __repr__(self) -> str:
         mode = ', packed=True' if self.packed else ''
         return f'{type(self).__name__}(num_nodes={self.num_nodes}{mode})'
+
+
+def follow_moves(
+    adjacency: Adjacency,
+    start: np.ndarray,
+    goal: np.ndarray,
+    moves: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> Plan:
+    """Exact routes by a table of moves; a look-up is an expansion.
+
+    From nodes and goals, :obj:`moves` gives the position of the next edge among
+    the out-edges of each node. All goals can be reached.
+    """
+    begin, head = adjacency.rowptr.numpy(), adjacency.dst.numpy()
+
+    def next_hops(query: np.ndarray, node: np.ndarray) -> np.ndarray:
+        out = np.full_like(node, -1)
+        on = node != goal[query]
+        node, query = node[on], query[on]
+        out[on] = head[begin[node] + moves(node, goal[query])]
+        return out
+
+    nodes = follow_hops(start, next_hops)
+    return _looked_up(adjacency.route_costs(nodes), nodes)
+
+
+def _looked_up(cost: Tensor, nodes: Tensor) -> Plan:
+    plan = Plan.from_routes(cost, nodes, torch.zeros_like(nodes[:, 0]))
+    return replace(plan, expansions=plan.hops.clone(), lower_bound=cost.clone())
+
+
+class HopLayout:
+    r"""Where a packed table keeps a pair's next hop, and in how many bits.
+
+    A next hop is stored as the position of its edge among the out-edges of the
+    node, :math:`0` to :math:`\max_i \deg(i) - 1`. If some pair has no route,
+    :math:`\max_i \deg(i)` says so, one more code. Pairs that the graph itself
+    answers are left out: a node with itself, and nodes without edges. Goal
+    follows goal, and for each goal start follows start.
+
+    Attributes:
+        nodes: :obj:`[n]` array of the nodes with edges, ascending.
+        bits: Bits of a pair, as few as tell the codes apart.
+        num_bytes: Bytes of a table.
+        no_route: The code of pairs without a route.
+    """
+
+    def __init__(self, adjacency: Adjacency) -> None:
+        used = torch.zeros(adjacency.num_nodes, dtype=torch.bool)
+        used[adjacency.src] = used[adjacency.dst] = True
+        strong = adjacency.reachability.strong[used]
+        self.nodes = used.nonzero().squeeze(1).numpy()
+        self.no_route = int(adjacency.degree().max())
+        num_codes = self.no_route + int(strong.unique().numel() > 1)
+        self.bits = (num_codes - 1).bit_length()
+        num_pairs = self.nodes.size * (self.nodes.size - 1)
+        self.num_bytes = (self.bits * num_pairs + 7) // 8
+        self._adjacency = adjacency
+        self._rank = used.numpy().cumsum() - 1
+
+    def pack(self, goals: np.ndarray, next_hop: np.ndarray) -> np.ndarray:
+        """The part of a table that belongs to some goals, uint8.
+
+        Goals are consecutive ones of :obj:`nodes`; parts of 8 end with a whole
+        byte. In :obj:`next_hop`, :obj:`[G, N]`, no route is negative.
+        """
+        nodes = torch.from_numpy(self.nodes)
+        head = torch.from_numpy(next_hop[:, self.nodes]).long()
+        code = self._adjacency.edge_ids(nodes, head)
+        code -= self._adjacency.rowptr[nodes]
+        code[head < 0] = self.no_route
+        return pack_bits(code.numpy()[self.nodes != goals[:, None]], self.bits)
+
+    def read(
+        self, table: np.ndarray, nodes: np.ndarray, goals: np.ndarray
+    ) -> np.ndarray:
+        """The code of each pair of distinct nodes with edges, :obj:`[B]`."""
+        node, goal = self._rank[nodes], self._rank[goals]
+        pair = goal * (self.nodes.size - 1) + node - (node > goal)
+        return read_bits(table, pair, self.bits)
+
+
+def pack_bits(values: np.ndarray, bits: int) -> np.ndarray:
+    """Integers below :math:`2^{bits}` one after another, low bits first."""
+    values = values.astype(np.min_scalar_type((1 << bits) - 1))
+    digits = (values[:, None] >> np.arange(bits, dtype=values.dtype)) & 1
+    return np.packbits(digits.astype(np.uint8), bitorder='little')
+
+
+def read_bits(packed: np.ndarray, index: np.ndarray, bits: int) -> np.ndarray:
+    """The integers at some positions of what :func:`pack_bits` made, int64."""
+    out = np.zeros(index.shape, dtype=np.int64)
+    if bits == 0:
+        return out
+    byte, shift = np.divmod(index * bits, 8)
+    for more in range((bits + 14) // 8):  # as many bytes as it may reach into
+        # What is read in place of a byte beyond the end is masked below.
+        part = packed[np.minimum(byte + more, packed.size - 1)]
+        out |= part.astype(np.int64) << (8 * more)
+    return (out >> shift) & ((1 << bits) - 1)

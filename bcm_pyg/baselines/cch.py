@@ -1,18 +1,25 @@
 from __future__ import annotations
 
-from itertools import chain
+import math
+from dataclasses import replace
 
 import numpy as np
 import torch
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph
 from bcm_pyg.planning import BasePlanner, Plan
+from bcm_pyg.utils import Adjacency, cut_loops
 
-from ._elimination import EliminationTree
-from ._integer_costs import CUT_WEIGHT, integer_costs
+from .dijkstra import pad_routes
+
+#: Edges too dear for any shortest route get this weight, one less than what
+#: RoutingKit takes for infinite.
+CUT_WEIGHT = 2**31 - 2
 
 
 class CCH(BasePlanner):
@@ -32,9 +39,6 @@ class CCH(BasePlanner):
     \varepsilon` times the cost of the route. This :obj:`relative_error`
     :math:`\varepsilon` is below :math:`10^{-6}` on the paper's grids, and 0 for
     integers and the like. Routes are simple even where edges cost nothing.
-
-    The package answers queries one by one, so this does not gain from large
-    batches.
 
     Args:
         data (torch_geometric.data.Data): The graph.
@@ -61,40 +65,32 @@ class CCH(BasePlanner):
             self.adjacency.num_nodes, *ends, *_plane(self.data.pos)
         )
         weight, self.resolution = integer_costs(self.adjacency)
-        self.relative_error = _relative_error(
-            self.adjacency.cost.double().numpy(), weight, self.resolution
-        )
+        cost = self.adjacency.cost.double().numpy()
+        # Edges that were cut are on no shortest route.
+        used = (cost > 0) & (weight < CUT_WEIGHT)
+        error = 1 - weight[used] * self.resolution / cost[used]
+        self.relative_error = float(error.max(initial=0.0))
         self.order = np.array(order, dtype=np.uint32)
         self._metric = routingkit_cch.CCHMetric(
             routingkit_cch.CCH(order, *ends, False), weight.tolist()
         )
-        self._may_circle = bool((weight == 0).any())
+        self._has_free_edges = bool((weight == 0).any())
         self._tree = EliminationTree(self.adjacency, self.order)
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
         start, goal = starts.numpy(), goals.numpy()
-        weight, found = self._search(start, goal)
-        length = np.array([len(route) for route in found], dtype=np.int64)
-        flat = np.fromiter(chain.from_iterable(found), np.int64, length.sum())
-        query = np.arange(start.size).repeat(length)
-        place = np.arange(flat.size) - (length.cumsum() - length)[query]
-        nodes = np.full((start.size, max(1, length.max(initial=0))), -1)
-        nodes[query, place] = flat
-
-        routes = torch.from_numpy(nodes)
-        success = length > 0
-        cost = self.adjacency.route_costs(routes).numpy()
-        expansions = self._tree.search_sizes(start, goal)
-        expansions[start == goal] = 0
-        cost[~success] = np.inf
-        bound = np.where(success, weight * self.resolution, np.inf)
-        return Plan(
-            success=torch.from_numpy(success),
-            cost=torch.from_numpy(cost),
-            hops=torch.from_numpy(np.maximum(length - 1, 0)),
-            nodes=routes,
-            expansions=torch.from_numpy(expansions),
-            lower_bound=torch.from_numpy(np.minimum(bound, cost)),
+        weight, routes = self._search(start, goal)
+        nodes = pad_routes(routes)
+        if self._has_free_edges:
+            # RoutingKit seems to take simple routes, but does not promise to.
+            nodes = cut_loops(nodes)
+        cost = self.adjacency.route_costs(nodes)
+        expansions = torch.from_numpy(self._tree.search_sizes(start, goal))
+        expansions[starts == goals] = 0
+        bound = torch.from_numpy(weight * self.resolution)
+        return replace(
+            Plan.from_routes(cost, nodes, expansions),
+            lower_bound=torch.minimum(bound, cost),
         )
 
     def storage_bytes(self) -> int:
@@ -109,22 +105,17 @@ class CCH(BasePlanner):
     def _search(
         self, start: np.ndarray, goal: np.ndarray
     ) -> tuple[np.ndarray, list[list[int]]]:
-        """Integer costs and nodes of each route, the latter empty if none."""
+        """Integer costs and nodes of each route."""
         # A query object belongs to the thread that made it.
         search = self._package.CCHQuery(self._metric)
         weight = np.zeros(start.size)
         routes = []
-        for query, ends in enumerate(
-            zip(start.tolist(), goal.tolist(), strict=True)
-        ):
-            result = search.run(*ends)
-            weight[query] = result.distance or 0
-            route = result.node_path
+        ends = zip(start.tolist(), goal.tolist(), strict=True)
+        for query, pair in enumerate(ends):
+            result = search.run(*pair)
+            weight[query] = result.distance
+            routes.append(result.node_path)
             del result  # or the next search is refused
-            # RoutingKit seems to take simple routes, but does not promise to.
-            if self._may_circle and len(set(route)) < len(route):
-                route = _without_circles(route)
-            routes.append(route)
         return weight, routes
 
     def __repr__(self) -> str:
@@ -143,20 +134,112 @@ def _plane(pos: Tensor) -> tuple[list[float], list[float]]:
     return pos[:, one].tolist(), pos[:, two].tolist()
 
 
-def _relative_error(
-    cost: np.ndarray, weight: np.ndarray, resolution: float
-) -> float:
-    # Edges that were cut are on no shortest route.
-    used = (cost > 0) & (weight < CUT_WEIGHT)
-    error = 1 - weight[used] * resolution / cost[used]
-    return float(error.max(initial=0.0))
+def integer_costs(adjacency: Adjacency) -> tuple[np.ndarray, float]:
+    r"""Costs as integers that 32-bit searches can add up.
+
+    They are :math:`\lfloor c / r \rfloor` for the smallest power of two
+    :math:`r` that keeps every shortest route below the limit. So a sum of
+    integers, times :math:`r`, never exceeds the cost, and costs that are
+    multiples of :math:`r` (integers, halves, ...) lose nothing. Edges that
+    reach the limit are cut to it. Returns the integers, uint32 :obj:`[E]`, and
+    :math:`r`.
+    """
+    cost = adjacency.cost.double().numpy()
+    longest = _longest_route(adjacency)
+    room = (CUT_WEIGHT - 1) / longest if longest > 0 else 1.0
+    resolution = math.ldexp(1.0, -math.floor(math.log2(room)))
+    weight = np.minimum(np.floor(cost / resolution), CUT_WEIGHT)
+    return weight.astype(np.uint32), resolution
 
 
-def _without_circles(route: list[int]) -> list[int]:
-    """The same way, without what lies between two visits of a node."""
-    last = {node: place for place, node in enumerate(route)}
-    out, place = [], 0
-    while place < len(route):
-        out.append(route[place])
-        place = last[route[place]] + 1
-    return out
+def _longest_route(adjacency: Adjacency) -> float:
+    """No shortest route costs more than this.
+
+    Within a strong component, no route costs more than one by way of a fixed
+    node, there and back out. A route leaves each component at most once, by an
+    edge no dearer than the dearest.
+    """
+    src, dst = adjacency.src.numpy(), adjacency.dst.numpy()
+    cost = adjacency.cost.double().numpy()
+    size = (adjacency.num_nodes, adjacency.num_nodes)
+    strong = adjacency.reachability.strong.numpy()
+    weak = adjacency.reachability.weak.numpy()
+    _, middle = np.unique(strong, return_index=True)
+
+    leaves = strong[src] != strong[dst]
+    total = np.zeros(middle.size)
+    np.maximum.at(total, strong[src[leaves]], cost[leaves])
+    stays = ~leaves
+    inner = csr_array((cost[stays], (src[stays], dst[stays])), shape=size)
+    for graph in (inner, inner.T.tocsr()):
+        # Components do not reach each other: one search serves all of them.
+        distance = dijkstra(graph, indices=middle, min_only=True)
+        farthest = np.zeros(middle.size)
+        np.maximum.at(farthest, strong, distance)
+        total += farthest
+    return float(np.bincount(weak[middle], total).max())
+
+
+class EliminationTree:
+    r"""Which nodes a search in a contraction hierarchy looks at.
+
+    Nodes are eliminated in order, each of them leaving its later neighbours
+    connected to each other; the parent of a node is the first of these. A
+    search goes up from the start and from the goal to the root and relaxes all
+    that it passes, whatever edges cost. Of :obj:`order`, the first node is
+    eliminated first.
+    """
+
+    def __init__(self, adjacency: Adjacency, order: np.ndarray) -> None:
+        rank = np.empty(order.size, dtype=np.int64)
+        rank[order] = np.arange(order.size)
+        ends = rank[adjacency.src.numpy()], rank[adjacency.dst.numpy()]
+        parent = _parents(*ends, num_nodes=order.size)
+        depth = [0] * len(parent)  # of the node above all roots, the last: 0
+        for node in range(order.size - 1, -1, -1):
+            depth[node] = depth[parent[node]] + 1
+        self._rank = rank
+        self._depth = np.array(depth)
+        # Where 1, 2, 4, ... steps up lead.
+        self._above = [np.array(parent, dtype=np.int32)]
+        for _ in range(max(depth).bit_length()):
+            self._above.append(self._above[-1][self._above[-1]])
+
+    def search_sizes(self, starts: np.ndarray, goals: np.ndarray) -> np.ndarray:
+        """Distinct nodes above each start or goal, itself included."""
+        one, two = self._rank[starts], self._rank[goals]
+        depth = self._depth
+        total = depth[one] + depth[two]
+        swap = depth[one] < depth[two]
+        one, two = np.where(swap, two, one), np.where(swap, one, two)
+        lead = depth[one] - depth[two]
+        for bit, above in enumerate(self._above):
+            one = np.where((lead >> bit) & 1, above[one], one)
+        for above in reversed(self._above):
+            apart = above[one] != above[two]
+            one = np.where(apart, above[one], one)
+            two = np.where(apart, above[two], two)
+        common = np.where(one == two, one, self._above[0][one])
+        sizes: np.ndarray = total - depth[common]
+        return sizes
+
+
+def _parents(one: np.ndarray, two: np.ndarray, num_nodes: int) -> list[int]:
+    """Parents by rank; a root's is the node above all, :obj:`num_nodes`.
+
+    This is Liu's algorithm: edges in the order of their later end, and paths
+    to the top cut short as they are walked.
+    """
+    early, late = np.minimum(one, two), np.maximum(one, two)
+    by_late = np.argsort(late, kind='stable')
+    parent = [num_nodes] * (num_nodes + 1)
+    top = parent.copy()
+    for node, last in zip(
+        early[by_late].tolist(), late[by_late].tolist(), strict=True
+    ):
+        while node < last:
+            above, top[node] = top[node], last
+            if above == num_nodes:
+                parent[node] = last
+            node = above
+    return parent

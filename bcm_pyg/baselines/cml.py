@@ -11,7 +11,7 @@ from bcm_pyg.graph import SimplifiedGraph
 from bcm_pyg.planning import BasePlanner, Plan
 from bcm_pyg.utils import Adjacency, check_int, scatter_min
 
-from ._costs import inverse_costs
+from .eigen import inverse_costs
 
 #: Learning rates of states, actions and inverse model.
 RATES = (0.1, 0.01, 0.01)
@@ -47,10 +47,9 @@ class CML(BasePlanner):
     Q_i)`, if that is positive; else the one of largest :math:`f_a V_a \cdot
     (Q_g - Q_i)` among all, which has no memory and may oscillate. A walk fails
     after :math:`N` steps, or earlier where it provably goes in a circle. The
-    affordance :math:`f_a` is 1, or :math:`1 / c_a` if :obj:`weighted`, a cost
-    of 0 counting as the smallest positive one; costs play no part in learning.
-    Both choices are restricted to outgoing actions, where the released code may
-    jump to another node if all utilities are negative.
+    affordance :math:`f_a` is 1, or :math:`1 / c_a` if :obj:`weighted`; costs
+    play no part in learning. Both choices are restricted to outgoing actions,
+    where the released code may jump to another node.
 
     The rules, :obj:`dim` and rates are the authors', and :math:`d (N + 2 A)` is
     the paper's 13.43M parameters at :math:`N = 1600`. The paper does not state
@@ -103,11 +102,9 @@ class CML(BasePlanner):
         self.dim = dim
         self.weighted = weighted
         super().__init__(data, torch.device('cpu'))
-        self._tail = self.adjacency.src.numpy()
-        self._head = self.adjacency.dst.numpy()
-
         rng = np.random.default_rng(seed)
-        num_nodes, num_actions = self.adjacency.num_nodes, self._tail.size
+        num_nodes = self.adjacency.num_nodes
+        num_actions = self.adjacency.num_edges
         if (size := 4 * dim * (num_nodes + 2 * num_actions)) > MAX_TABLE_BYTES:
             raise BCMError(
                 f'CML of dimension {dim} on {num_nodes} nodes and '
@@ -116,9 +113,12 @@ class CML(BasePlanner):
             )
         size = MAX_BYTES // (17 * num_actions + num_nodes)
         self.batch_size = min(max(1, size), 4096)
-        self.Q = _normal(rng, num_nodes, dim)
-        self.V = _normal(rng, num_actions, dim) * np.float32(0.1)
-        self.W = _normal(rng, num_actions, dim) * np.float32(0.1)
+        nodes, actions = (num_nodes, dim), (num_actions, dim)
+        self.Q = rng.standard_normal(nodes, dtype=np.float32)
+        self.V = rng.standard_normal(actions, dtype=np.float32)
+        self.W = rng.standard_normal(actions, dtype=np.float32)
+        self.V *= np.float32(0.1)
+        self.W *= np.float32(0.1)
         routes = random_walks(self.adjacency, walks, length, rng)
         with tqdm(total=epochs * walks, disable=not progress) as bar:
             for _ in range(epochs):
@@ -128,7 +128,8 @@ class CML(BasePlanner):
 
     def update(self, actions: np.ndarray) -> None:
         """Learns from one walk, given as its actions :obj:`[T]`."""
-        tail, head = self._tail[actions], self._head[actions]
+        tail = self.adjacency.src.numpy()[actions]
+        head = self.adjacency.dst.numpy()[actions]
         after = self.Q[head]
         delta = after - self.Q[tail]
         value = self.V[actions]
@@ -144,8 +145,8 @@ class CML(BasePlanner):
     def utilities(self, goals: Tensor) -> tuple[Tensor, Tensor]:
         """Utility of each action for each goal, by W and by V.
 
-        Since an action belongs to the node that it leaves, no other argument is
-        needed. Two of float64 :obj:`[G, A]`.
+        An action belongs to the node that it leaves. Two of float64
+        :obj:`[G, A]`.
         """
         state = torch.from_numpy(self.Q)
         leaving = state[self.adjacency.src]
@@ -159,9 +160,8 @@ class CML(BasePlanner):
             here = torch.einsum('ad,ad->a', model, leaving).double()
             return there.sub_(here).mul_(factor)
 
-        return utility(torch.from_numpy(self.W)), utility(
-            torch.from_numpy(self.V)
-        )
+        by_inverse = utility(torch.from_numpy(self.W))
+        return by_inverse, utility(torch.from_numpy(self.V))
 
     def num_parameters(self) -> int:
         """Number of learned values, the paper's count."""
@@ -237,10 +237,6 @@ def random_walks(
         actions[on, step] = action
         node[on] = head[action]
     return [walk[walk >= 0] for walk in actions]
-
-
-def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    return rng.standard_normal(shape, dtype=np.float32)
 
 
 def _choose(

@@ -1,15 +1,22 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
+from tqdm import tqdm
 
 from bcm_pyg.graph import SimplifiedGraph
 from bcm_pyg.planning import BasePlanner, Plan
+from bcm_pyg.utils import Adjacency
 
-from ._first_moves import first_move_runs, goal_order
-from ._table_walk import walk_by_moves
+from .apsp import follow_moves
+from .dijkstra import search_trees
+
+#: Per run, by node and then column: its node, its first column, its move.
+Runs = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class CPD(BasePlanner):
@@ -18,15 +25,15 @@ class CPD(BasePlanner):
     smaller than :class:`APSP`.
 
     For every node and goal it knows the first move of a shortest route, as the
-    place of an edge among the node's out-edges. Goals are put in an order where
-    neighbours are close (depth first), and a node's moves are stored as runs of
-    equal ones. Where several moves are optimal, whichever makes the run longest
-    is taken. A route is a look-up per hop, by binary search in the runs of the
-    current node, for all queries in lock step; a hop counts as an expansion.
+    position of an edge among the node's out-edges. Goals are put in an order
+    where neighbours are close (depth first), and a node's moves are stored as
+    runs of equal ones. Where several moves are optimal, whichever makes the run
+    longest is taken. A route is a look-up per hop, by binary search in the runs
+    of the current node, for all queries in lock step; a hop counts as an
+    expansion.
 
     It is built by one search per goal, which takes some 20 seconds at
-    :math:`N = 10^4` and grows with :math:`N^2`. Beside the runs, building holds
-    64 MiB of search results.
+    :math:`N = 10^4` and grows with :math:`N^2`.
 
     Args:
         data (torch_geometric.data.Data): The graph.
@@ -40,7 +47,6 @@ class CPD(BasePlanner):
         rank: :obj:`[N]` array, the position of each node among the goals;
             those that no edge leads to come after the last.
         num_moves: All moves are below this number.
-        num_goals: Number of nodes that edges lead to.
     """
 
     def __init__(
@@ -50,7 +56,6 @@ class CPD(BasePlanner):
         num_nodes = self.adjacency.num_nodes
         goals = goal_order(self.adjacency)
         node, column, move = first_move_runs(self.adjacency, goals, progress)
-        self.num_goals = int(goals.size)
         self.num_moves = int(move.max()) + 1
         rank = np.full(num_nodes, goals.size)
         rank[goals] = np.arange(goals.size)
@@ -63,11 +68,8 @@ class CPD(BasePlanner):
         self._search_steps = int(num_runs.max() - 1).bit_length()
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
-        start, goal = starts.numpy(), goals.numpy()
-        asked = self.adjacency.degree().numpy()[start] > 0
-        asked &= self.rank[goal] < self.num_goals
-        return walk_by_moves(
-            self.adjacency, start, goal, asked, self.first_moves
+        return follow_moves(
+            self.adjacency, starts.numpy(), goals.numpy(), self.first_moves
         )
 
     def first_moves(self, nodes: np.ndarray, goals: np.ndarray) -> np.ndarray:
@@ -84,7 +86,8 @@ class CPD(BasePlanner):
             before = self.runs[middle] < bound
             low = np.where(before, middle, low)
             high = np.where(before, high, middle)
-        return (self.runs[low] % self.num_moves).astype(np.int64)
+        run: np.ndarray = self.runs[low].astype(np.int64)
+        return run % self.num_moves
 
     def storage_bytes(self) -> int:
         """Bytes of :obj:`runs`, :obj:`rowptr` and :obj:`rank`.
@@ -98,6 +101,118 @@ class CPD(BasePlanner):
             f'{type(self).__name__}(num_nodes={self.adjacency.num_nodes}, '
             f'num_runs={self.runs.size})'
         )
+
+
+def goal_order(adjacency: Adjacency) -> np.ndarray:
+    """All nodes that edges lead to, neighbours close to each other.
+
+    The graph is walked depth first, edge directions aside. Of the unvisited
+    neighbours, the one with the fewest unvisited neighbours of its own comes
+    first, so that few stragglers are left for later.
+    """
+    graph = adjacency.to_scipy()
+    graph.data = np.ones_like(graph.data)  # a cost of 0 is an edge too
+    graph = (graph + graph.T).tocsr()
+    graph.sort_indices()
+    heads = graph.indices.tolist()
+    unvisited = [
+        heads[begin:end] for begin, end in pairwise(graph.indptr.tolist())
+    ]
+    num_unvisited = np.diff(graph.indptr).tolist()
+    seen = [False] * adjacency.num_nodes
+    order: list[int] = []
+    path: list[int] = []
+
+    def visit(node: int) -> None:
+        seen[node] = True
+        order.append(node)
+        path.append(node)
+        for neighbor in unvisited[node]:
+            num_unvisited[neighbor] -= 1
+
+    for root in range(adjacency.num_nodes):
+        if not seen[root]:
+            visit(root)
+        while path:
+            node = path[-1]
+            left = [head for head in unvisited[node] if not seen[head]]
+            unvisited[node] = left
+            if left:
+                visit(min(left, key=num_unvisited.__getitem__))
+            else:
+                path.pop()
+    entered = np.zeros(adjacency.num_nodes, dtype=bool)
+    entered[adjacency.dst.numpy()] = True
+    out = np.array(order, dtype=np.int64)
+    return out[entered[out]]
+
+
+def first_move_runs(
+    adjacency: Adjacency, goals: np.ndarray, progress: bool = False
+) -> Runs:
+    """The fewest runs of first moves, in this order, that answer all pairs.
+
+    A move is the position of an edge among the out-edges of its node; one
+    beyond the last means that there is no route. Rows are the nodes with
+    out-edges, columns the goals in the given order. A run goes on for as long
+    as some move is right for all of its goals.
+
+    A move is right if it is the next hop of the goal's search tree, or if it
+    lies on a shortest route and gets strictly nearer. Each such move reduces
+    the distance, or keeps it and goes down the tree, so that walks cannot
+    circle, whatever edges cost nothing and whatever is lost in rounding.
+    """
+    # Each row gets a last edge, from the node to itself, for 'no route'.
+    rows = np.flatnonzero(adjacency.degree().numpy() > 0)
+    src = np.concatenate([adjacency.src.numpy(), rows])
+    dst = np.concatenate([adjacency.dst.numpy(), rows])
+    cost = np.concatenate([adjacency.cost.double().numpy(), 0.0 * rows])
+    order = np.argsort(src, kind='stable')
+    src, dst, cost = src[order], dst[order], cost[order]
+    row_of_edge = np.searchsorted(rows, src)
+    first = np.searchsorted(src, rows)
+    last = np.append(first[1:], src.size) - 1
+    row_of_node = np.full(adjacency.num_nodes, -1)
+    row_of_node[rows] = np.arange(rows.size)
+
+    right = np.ones(src.size, dtype=bool)  # for the whole run so far
+    begin = np.zeros(rows.size, dtype=np.int64)
+    found: list[Runs] = []
+
+    def close(ended: np.ndarray) -> None:
+        edge = np.flatnonzero(right & ended[row_of_edge])
+        row = row_of_edge[edge]
+        lowest = np.diff(row, prepend=-1) > 0
+        edge, row = edge[lowest], row[lowest]
+        found.append((rows[row], begin[row], edge - first[row]))
+
+    graph = adjacency.to_scipy(reverse=True)
+    searched = (
+        one
+        for trees in search_trees(graph, goals)
+        for one in zip(*trees, strict=True)
+    )
+    bar = tqdm(searched, total=goals.size, disable=not progress)
+    for column, (goal, distance, next_hop) in enumerate(bar):
+        here, there = distance[src], distance[dst]
+        fits = (there + cost == here) & (there < here)
+        fits |= dst == next_hop[src]
+        fits[last] = np.isinf(distance[rows])
+        row = row_of_node[goal]
+        if row >= 0:  # at the goal, nobody asks
+            fits[first[row] : last[row] + 1] = True
+        still = right & fits
+        ended = ~np.logical_or.reduceat(still, first)
+        if ended.any():
+            close(ended)
+            begin[ended] = column
+            still |= fits & ended[row_of_edge]
+        right = still
+    close(np.ones(rows.size, dtype=bool))
+
+    node, start, move = map(np.concatenate, zip(*found, strict=True))
+    by_node = np.lexsort((start, node))
+    return node[by_node], start[by_node], move[by_node]
 
 
 def _compact(values: np.ndarray, most: int) -> np.ndarray:

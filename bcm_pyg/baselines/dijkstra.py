@@ -1,10 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from heapq import heappop, heappush
+from itertools import chain
+from math import inf
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from torch import Tensor
 from torch_geometric.data import Data
@@ -13,17 +18,18 @@ from bcm_pyg.graph import SimplifiedGraph
 from bcm_pyg.planning import BasePlanner, Plan
 from bcm_pyg.utils import Adjacency
 
-from ._heap_search import heap_search, ways_of
-
-#: Bytes of distances and predecessors held at a time.
+#: Bytes of distances and next hops held at a time.
 MAX_BYTES = 2**28
+
+#: Per node, the head and the cost of each edge that leaves it.
+Neighbors = list[list[tuple[int, float]]]
 
 
 class Dijkstra(BasePlanner):
     r"""Exact search, the reference of every comparison.
 
     Queries are grouped by goal: one search against the edges per distinct goal
-    (scipy) gives the next hop of every start, and routes are walked in lock
+    (scipy) gives the next hop of every start, and routes follow them in lock
     step. :obj:`expansions` counts the nodes that such a search settles until it
     meets the start, both ends included.
 
@@ -47,7 +53,7 @@ class Dijkstra(BasePlanner):
         super().__init__(data, torch.device('cpu'))
         self.per_query = per_query
         self._reversed = self.adjacency.to_scipy(reverse=True)
-        self._ways = ways_of(self.adjacency) if per_query else []
+        self._neighbors = _neighbors(self.adjacency) if per_query else []
 
     def _answer(self, starts: Tensor, goals: Tensor) -> Plan:
         # It finds out by itself what cannot be reached, and counts that.
@@ -56,10 +62,9 @@ class Dijkstra(BasePlanner):
         return self._in_batches(starts.cpu(), goals.cpu())
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
-        start, goal = starts.numpy(), goals.numpy()
         search = self._search_each if self.per_query else self._search_grouped
-        plan = search(start, goal)
-        plan.expansions[torch.from_numpy(start == goal)] = 0
+        plan = search(starts.numpy(), goals.numpy())
+        plan.expansions[starts == goals] = 0
         return replace(plan, lower_bound=plan.cost.clone())
 
     def storage_bytes(self) -> int:
@@ -68,41 +73,22 @@ class Dijkstra(BasePlanner):
 
     def _search_each(self, start: np.ndarray, goal: np.ndarray) -> Plan:
         found = [
-            heap_search(self._ways, *ends)
+            _heap_search(self._neighbors, *ends)
             for ends in zip(start.tolist(), goal.tolist(), strict=True)
         ]
-        longest = max([1, *(len(one.path) for one in found)])
-        nodes = np.full((start.size, longest), -1, dtype=np.int64)
-        for query, one in enumerate(found):
-            nodes[query, : len(one.path)] = one.path
         return Plan.from_routes(
             torch.tensor([one.cost for one in found], dtype=torch.float64),
-            torch.from_numpy(nodes),
+            pad_routes([one.route for one in found]),
             torch.tensor([one.settled for one in found], dtype=torch.long),
         )
 
     def _search_grouped(self, start: np.ndarray, goal: np.ndarray) -> Plan:
-        cost = np.full(start.size, np.inf)
-        expansions = np.zeros(start.size, dtype=np.int64)
-        routes: list[tuple[np.ndarray, np.ndarray]] = []
-        for query, row, sources in _by_goal(goal, self.adjacency.num_nodes):
-            distance, next_hop = dijkstra(
-                self._reversed, indices=sources, return_predecessors=True
-            )
-            cost[query] = distance[row, start[query]]
-            expansions[query] = _settled(distance, row, cost[query])
-            routes.append((query, _walk(next_hop, row, start[query])))
-
-        longest = max((nodes.shape[1] for _, nodes in routes), default=1)
-        nodes = np.full((start.size, longest), -1, dtype=np.int64)
-        for query, part in routes:
-            nodes[query, : part.shape[1]] = part
-        nodes[np.isinf(cost)] = -1
-        return Plan.from_routes(
-            torch.from_numpy(cost),
-            torch.from_numpy(nodes),
-            torch.from_numpy(expansions),
-        )
+        queries, plans = [], []
+        for query, rank, trees in _by_goal(self._reversed, goal):
+            queries.append(query)
+            plans.append(_plan_by_trees(trees, rank, start[query]))
+        order = torch.from_numpy(np.concatenate(queries)).argsort()
+        return Plan.cat(plans)[order]
 
     def __repr__(self) -> str:
         mode = ', per_query=True' if self.per_query else ''
@@ -116,50 +102,145 @@ def shortest_distances(
     graph = adjacency.to_scipy(reverse=True)
     start, goal = starts.cpu().numpy(), goals.cpu().numpy()
     cost = np.full(start.size, np.inf)
-    for query, row, sources in _by_goal(goal, adjacency.num_nodes):
-        cost[query] = dijkstra(graph, indices=sources)[row, start[query]]
+    for query, rank, trees in _by_goal(graph, goal):
+        cost[query] = trees.distance[rank, start[query]]
     return torch.from_numpy(cost)
 
 
+class Trees(NamedTuple):
+    """The search trees of some goals, against the edges.
+
+    Attributes:
+        goals: :obj:`[G]`.
+        distance: :obj:`[G, N]` from each node to the goal, or infinite.
+        next_hop: :obj:`[G, N]` the node after each node, negative at the goal
+            and where there is no route.
+    """
+
+    goals: np.ndarray
+    distance: np.ndarray
+    next_hop: np.ndarray
+
+
+def search_trees(
+    graph: csr_array, goals: np.ndarray, multiple: int = 1
+) -> Iterator[Trees]:
+    """Searches the reversed graph from each goal, as many as memory allows.
+
+    All parts but the last have a :obj:`multiple` of so many goals.
+    """
+    room = MAX_BYTES // (12 * multiple * graph.shape[0])
+    size = multiple * max(1, room)
+    for first in range(0, goals.size, size):
+        part = goals[first : first + size]
+        found = dijkstra(graph, indices=part, return_predecessors=True)
+        yield Trees(part, *found)
+
+
+def follow_hops(
+    starts: np.ndarray,
+    next_hops: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> Tensor:
+    """Routes :obj:`[B, L]` along next hops, all in lock step.
+
+    From queries and the nodes that they have reached, :obj:`next_hops` gives
+    the nodes that come next, negative where a route ends.
+    """
+    steps, query, node = [starts], np.arange(starts.size), starts
+    while query.size > 0:
+        node = next_hops(query, node)
+        query, node = query[node >= 0], node[node >= 0]
+        steps.append(np.full_like(starts, -1))
+        steps[-1][query] = node
+    return torch.from_numpy(np.stack(steps, axis=1))
+
+
+def pad_routes(routes: list[list[int]]) -> Tensor:
+    """Routes of different lengths as :obj:`[B, L]`, padded with -1."""
+    length = np.array([len(route) for route in routes], dtype=np.int64)
+    longest = max(1, length.max(initial=0))
+    nodes = np.full((length.size, longest), -1)
+    nodes[np.arange(longest) < length[:, None]] = np.fromiter(
+        chain.from_iterable(routes), np.int64, length.sum()
+    )
+    return torch.from_numpy(nodes)
+
+
 def _by_goal(
-    goal: np.ndarray, num_nodes: int
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Chunks of queries: their ids, the row of their goal, the goals."""
+    graph: csr_array, goal: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray, Trees]]:
+    """Parts of the queries: their ids, the rank of their goals, the trees."""
     unique, inverse = np.unique(goal, return_inverse=True)
-    chunk = max(1, MAX_BYTES // (12 * num_nodes))
-    for first in range(0, unique.size, chunk):
-        sources = unique[first : first + chunk]
-        query = np.flatnonzero(
-            (inverse >= first) & (inverse < first + sources.size)
-        )
-        yield query, inverse[query] - first, sources
+    first = 0
+    for trees in search_trees(graph, unique):
+        last = first + trees.goals.size
+        query = np.flatnonzero((inverse >= first) & (inverse < last))
+        yield query, inverse[query] - first, trees
+        first = last
 
 
-def _settled(
-    distance: np.ndarray, row: np.ndarray, cost: np.ndarray
-) -> np.ndarray:
-    out = np.empty(row.size, dtype=np.int64)
-    ordered = np.sort(distance, axis=1)
-    for goal in np.unique(row):
-        here = row == goal
-        nearer = np.searchsorted(ordered[goal], cost[here], side='left')
-        reached = np.isfinite(cost[here])
-        # The goal is settled first, even if it costs nothing to get there, and
-        # the start last.
-        out[here] = np.maximum(nearer, 1) + reached
+def _plan_by_trees(trees: Trees, rank: np.ndarray, start: np.ndarray) -> Plan:
+    """The routes of some queries, given the rank of their goals."""
+    cost = trees.distance[rank, start]
+    nodes = follow_hops(
+        start, lambda query, node: trees.next_hop[rank[query], node]
+    )
+    nodes[torch.from_numpy(np.isinf(cost))] = -1
+    ordered = np.sort(trees.distance, axis=1)
+    nearer = np.empty_like(start)
+    for goal in np.unique(rank):
+        here = rank == goal
+        nearer[here] = np.searchsorted(ordered[goal], cost[here])
+    # The goal is settled first, even if it costs nothing to get there, and the
+    # start last.
+    settled = np.maximum(nearer, 1) + np.isfinite(cost)
+    return Plan.from_routes(
+        torch.from_numpy(cost), nodes, torch.from_numpy(settled)
+    )
+
+
+class _Found(NamedTuple):
+    cost: float
+    route: list[int]
+    settled: int
+
+
+def _neighbors(adjacency: Adjacency) -> Neighbors:
+    """The graph as lists, which a loop reads much faster than tensors."""
+    out: Neighbors = [[] for _ in range(adjacency.num_nodes)]
+    for tail, head, cost in zip(
+        adjacency.src.tolist(),
+        adjacency.dst.tolist(),
+        adjacency.cost.tolist(),
+        strict=True,
+    ):
+        out[tail].append((head, cost))
     return out
 
 
-def _walk(
-    next_hop: np.ndarray, row: np.ndarray, start: np.ndarray
-) -> np.ndarray:
-    """Follows the tree of each goal from each start, in lock step."""
-    steps = [start]
-    node = start
-    while True:
-        # -9999 marks the goal itself and nodes that cannot reach it.
-        node = np.where(node >= 0, next_hop[row, node], -1)
-        node = np.maximum(node, -1)
-        if not (node >= 0).any():
-            return np.stack(steps, axis=1)
-        steps.append(node)
+def _heap_search(neighbors: Neighbors, start: int, goal: int) -> _Found:
+    """Searches from the start until the goal is settled.
+
+    Of nodes equally far, the lowest is settled first, and of routes equally
+    good to a node, the first one found stays.
+    """
+    distance = {start: 0.0}
+    previous: dict[int, int] = {}
+    settled: set[int] = set()
+    heap = [(0.0, start)]
+    while heap:
+        cost, node = heappop(heap)
+        if node in settled:  # by a cheaper route, found after this one
+            continue
+        settled.add(node)
+        if node == goal:
+            route = [goal]
+            while route[-1] in previous:
+                route.append(previous[route[-1]])
+            return _Found(cost, route[::-1], len(settled))
+        for head, step in neighbors[node]:
+            if cost + step < distance.get(head, inf):
+                distance[head] = cost + step
+                previous[head] = node
+                heappush(heap, (cost + step, head))
+    return _Found(inf, [], len(settled))

@@ -9,12 +9,10 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph
-from bcm_pyg.planning import EdgeScores, Readout
+from bcm_pyg.planning import BasePlanner, EdgeScores, Greedy, Plan, Readout
+from bcm_pyg.planning.readouts import resolve_readout
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import as_ids, check_choice, check_float, check_int
-
-from ._costs import inverse_costs
-from ._potential import PotentialPlanner
 
 WEIGHTS = ('binary', 'inverse', 'rbf')
 SOLVERS = ('dense', 'arpack')
@@ -29,7 +27,7 @@ MAX_BYTES = 2**28
 NULL_EIGENVALUE = 1e-6
 
 
-class EigenAgent(PotentialPlanner):
+class EigenAgent(BasePlanner):
     r"""Climbs a spectral potential of the graph Laplacian :math:`L = D - A`,
 
     .. math::
@@ -53,9 +51,8 @@ class EigenAgent(PotentialPlanner):
 
     Weights are divided by their mean, so that :obj:`epsilon` means the same in
     all variants. On directed graphs :math:`A` is the mean of both directions;
-    walks follow the edges, and the argument against traps no longer holds.
-    Components are solved one by one, the lowest eigenvalues of all of them are
-    kept, and a goal in another component is unreachable.
+    walks follow the edges, and the argument against traps no longer holds. Of
+    all components together, the lowest eigenvalues are kept.
 
     Args:
         data (torch_geometric.data.Data): The graph.
@@ -102,7 +99,8 @@ class EigenAgent(PotentialPlanner):
         self.epsilon = epsilon
         self.sigma = sigma
         self.solver = solver
-        super().__init__(data, readout)
+        self.readout = resolve_readout(readout or Greedy())
+        super().__init__(data)
         # A table of potentials for each goal of a batch must fit.
         size = MAX_BYTES // (4 * self.adjacency.num_nodes)
         self.batch_size = min(max(1, size), 4096)
@@ -150,6 +148,9 @@ class EigenAgent(PotentialPlanner):
         edge, source = self.adjacency.out_edges(nodes)
         row = torch.searchsorted(kept[0], goals)[source]
         return EdgeScores(edge, source, -kept[1][row, self.adjacency.dst[edge]])
+
+    def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
+        return self.readout(self.score, self.adjacency, starts, goals)
 
     def _components(self) -> list[np.ndarray]:
         """The nodes of each component with edges."""
@@ -202,6 +203,19 @@ class EigenAgent(PotentialPlanner):
             f'{type(self).__name__}({self.weights!r}, epsilon={self.epsilon}, '
             f'modes={self.modes})'
         )
+
+
+def inverse_costs(cost: Tensor) -> Tensor:
+    r"""One over each cost, float64 :obj:`[E]`.
+
+    A cost of 0 has no inverse and counts as the smallest positive cost of the
+    graph; where there is none, all inverses are 1.
+    """
+    cost = cost.double()
+    positive = cost[cost > 0]
+    if positive.numel() == 0:
+        return torch.ones_like(cost)
+    return 1 / cost.clamp(min=float(positive.min()))
 
 
 def _num_modes(modes: int | None, num_nodes: int) -> int:

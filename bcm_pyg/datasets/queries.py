@@ -7,7 +7,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
-from bcm_pyg.utils import Adjacency
+from bcm_pyg.utils import Adjacency, check_int
 
 from ._rng import generator
 
@@ -30,16 +30,11 @@ def sample_queries(
     Returns:
         The starts :obj:`[num]` and the goals :obj:`[num]`.
     """
-    if isinstance(num, bool) or not isinstance(num, (int, np.integer)):
-        raise BCMError(f'num must be an int (got {num!r})')
-    if num < 0:
-        raise BCMError(f'num must not be negative (got {num})')
+    check_int('num', num, 0)
     adjacency = Adjacency.from_data(planning_graph(data))
     label = adjacency.reachability.strong.cpu().numpy()
 
-    nodes = np.argsort(
-        label, kind='stable'
-    )  # the nodes, component by component
+    nodes = np.argsort(label, kind='stable')  # component by component
     sizes = np.bincount(label)
     pairs = sizes * (sizes - 1)
     total = int(pairs.sum())
@@ -59,8 +54,6 @@ def sample_queries(
     start, goal = rank // others, rank % others
     goal += goal >= start  # skips the start itself
     first = (np.cumsum(sizes) - sizes)[component]
-    out = nodes[first + start], nodes[first + goal]
-    return (
-        torch.from_numpy(out[0]).long().to(adjacency.device),
-        torch.from_numpy(out[1]).long().to(adjacency.device),
-    )
+    ends = np.stack([nodes[first + start], nodes[first + goal]])
+    starts, goals = torch.from_numpy(ends).long().to(adjacency.device)
+    return starts, goals

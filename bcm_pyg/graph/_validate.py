@@ -8,8 +8,13 @@ from torch_geometric.data import Batch, Data, HeteroData
 
 from bcm_pyg.errors import BCMError
 
-#: Codes on an axis: tables of more rows are a mistake, not a map.
+#: Codes on an axis: a larger table is a mistake, not a map.
 MAX_CODE = 2**24
+
+_SIMPLIFIED = (
+    ': of a simplified graph pass .data for the map, and .full for queries, '
+    'routes and evaluate'
+)
 
 
 def is_homogeneous(data: object) -> None:
@@ -27,12 +32,7 @@ def is_homogeneous(data: object) -> None:
     if not isinstance(data, Data):
         raise BCMError(
             f'expected a torch_geometric.data.Data (got {type(data).__name__})'
-            + (
-                ': of a simplified graph pass .data for the map, and .full for '
-                'queries, routes and evaluate'
-                if hasattr(data, 'full')
-                else ''
-            )
+            + (_SIMPLIFIED if hasattr(data, 'full') else '')
         )
     if data.get('edge_index') is None:
         if data.get('adj_t') is not None:
@@ -51,10 +51,20 @@ def attribute(data: Data, name: str, message: str) -> object:
     return value
 
 
+def has_values(name: str, value: object) -> object:
+    """Any attribute, unless it is a tensor without values."""
+    if isinstance(value, Tensor) and value.is_meta:
+        raise BCMError(
+            f'{name} has no values (its device is {value.device}), so it '
+            'cannot be moved to the device of the graph'
+        )
+    return value
+
+
 def position(name: str, value: object) -> Tensor:
     """Coordinates: real, finite, of shape [N, A] with N, A >= 1."""
     pos = _plain_tensor(name, value)
-    if pos.is_meta:  # and so is all that is on the same device
+    if pos.is_meta:  # so is all that is on the same device
         raise BCMError(f'{name} must have data (got a tensor on {pos.device})')
     if pos.dtype == torch.bool:
         raise BCMError(f'{name} must hold numbers (got {pos.dtype})')
@@ -85,9 +95,9 @@ def num_nodes(data: Data, expected: int) -> None:
     try:
         agrees = bool(stated == expected)
     except (TypeError, ValueError, RuntimeError):
-        agrees = False  # what has no one truth value is no number
+        agrees = False
     if not agrees:
-        raise BCMError(f'pos has {expected} rows but num_nodes is {stated!r}')
+        raise BCMError(f'pos has {expected} nodes, but num_nodes is {stated!r}')
 
 
 def edge_index(data: Data, num_nodes: int, device: torch.device) -> Tensor:
@@ -156,8 +166,8 @@ def coord(data: Data, num_nodes: int, device: torch.device) -> Tensor | None:
         )
     if int(codes.max()) >= MAX_CODE:
         raise BCMError(
-            f'coord reaches {int(codes.max())}: a map has a table row per '
-            f'code, so codes must lie below {MAX_CODE}'
+            f'coord reaches {int(codes.max())}: a map stores every code up to '
+            f'the largest, so codes must lie below {MAX_CODE}'
         )
     bad = (codes < 0).any(dim=1)
     if bool(bad.any()):

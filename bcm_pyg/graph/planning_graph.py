@@ -11,8 +11,10 @@ from torch_geometric.data import Data
 
 from bcm_pyg.graph import _validate as check
 
-#: Where a cost is looked for when none is named, in this order.
+#: Attributes that may hold costs when none is named, in this order.
 COST_NAMES = ('edge_cost', 'edge_weight', 'edge_attr')
+#: Says by which axis PyG joins attributes; subclasses may say otherwise.
+PLAIN = Data()
 
 
 def planning_graph(
@@ -26,26 +28,23 @@ def planning_graph(
     :obj:`edge_cost` (float32, finite, :math:`\geq 0`), :obj:`pos` (float32)
     and :obj:`num_nodes`; where coordinates are integers on a grid (up to a
     shift of each axis), also :obj:`coord`, the integer code of each node on
-    each axis. Self-loops are dropped, of parallel edges the cheapest is kept
-    (the first of several), isolated nodes stay. Further node and edge
-    attributes come along: as everywhere in PyG, what has one entry per edge
-    belongs to the edges, and where there are as many nodes as edges only if its
-    name has "edge" in it. A float64 :obj:`pos` is centred before it becomes
-    float32, and what to add to get it back is then :obj:`pos_origin`,
-    :obj:`[1, A]`; a float32 one is taken as it is. The function is idempotent
-    and leaves :obj:`data` untouched.
+    each axis. Self-loops are dropped, only the cheapest of parallel edges is
+    kept, isolated nodes stay. Other node and edge attributes are kept. As in
+    PyG, an attribute with one entry per edge belongs to the edges; if there are
+    as many nodes as edges, its name must contain "edge". A float64 :obj:`pos`
+    is centred before it becomes float32, and :obj:`pos_origin`,
+    :obj:`[1, A]`, is what was subtracted. The function is idempotent and does
+    not change :obj:`data`.
 
     Args:
         data (torch_geometric.data.Data): The graph. Edges are directed: an
             undirected graph holds both directions.
         cost (str or torch.Tensor, optional): The name of an edge attribute, the
-            costs themselves, or :obj:`"length"` for straight-line length. By
-            default :obj:`edge_cost`, else :obj:`edge_weight`, else
-            :obj:`edge_attr` of shape :obj:`[E]` or :obj:`[E, 1]`. (default:
-            :obj:`None`)
+            costs themselves, or :obj:`"length"` for straight-line length.
+            (default: :obj:`edge_cost`, else :obj:`edge_weight`, else
+            :obj:`edge_attr` of shape :obj:`[E]` or :obj:`[E, 1]`)
         pos (str or torch.Tensor, optional): The name of a node attribute with
-            coordinates, or the coordinates. (default: :obj:`None`, that is
-            :obj:`pos`)
+            coordinates, or the coordinates. (default: :obj:`pos`)
 
     Raises:
         BCMError: If the graph cannot be planned on; the message names the
@@ -80,10 +79,9 @@ def planning_graph(
     check.has_edges(keep)
 
     num_edges = edge_index.size(1)
-    every = torch.arange(num_edges, device=keep.device)
-    if not torch.equal(keep, every):
+    # If all edges stay, so do the tensors: Adjacency is shared by them.
+    if not torch.equal(keep, torch.arange(num_edges, device=keep.device)):
         edge_index, edge_cost = edge_index[:, keep], edge_cost[keep]
-    # Else the very tensors: what is known of them is found again by them.
 
     # PyG takes the number of edges from the first attribute that may tell it.
     out = Data(edge_index=edge_index.contiguous(), num_nodes=num_nodes)
@@ -93,7 +91,9 @@ def planning_graph(
         reserved.add(name)  # it lives on as edge_cost
     for key in data.keys():
         if key not in reserved:
-            out[key] = _carried(data, key, num_nodes, num_edges, keep)
+            value = check.has_values(key, data[key])
+            owner = owner_of(key, value, num_nodes, num_edges, data)
+            out[key] = take(data, key, keep) if owner == 'edge' else value
     out.edge_cost = edge_cost
     out.pos = position
     origin = _whole_origin(data, pos, origin, position.size(1))
@@ -155,7 +155,7 @@ def _find_cost(
 
 
 def _candidates(data: Data, edge_index: Tensor) -> str:
-    """What might be meant, for an error message."""
+    """Attributes that may be meant, for an error message."""
     found = [
         key
         for key in data.keys()
@@ -163,7 +163,7 @@ def _candidates(data: Data, edge_index: Tensor) -> str:
         and data[key].shape == (edge_index.size(1),)
         and not data[key].is_complex()
     ]
-    return f' (one entry per edge have: {", ".join(found)})' if found else ''
+    return f' (with one entry per edge: {", ".join(found)})' if found else ''
 
 
 def _cheapest_edges(
@@ -182,32 +182,39 @@ def _cheapest_edges(
     return ids[first]
 
 
-def _carried(
-    data: Data, key: str, num_nodes: int, num_edges: int, keep: Tensor
-) -> object:
-    """An attribute as it is, or its kept entries if it has one per edge.
+def num_entries(key: str, value: object, data: Data = PLAIN) -> int:
+    """Entries along the axis by which PyG joins an attribute; -1 if none."""
+    if isinstance(value, (list, tuple)):
+        return len(value)
+    if not isinstance(value, (Tensor, np.ndarray)) or value.ndim == 0:
+        return -1
+    dim = data.__cat_dim__(key, value)
+    return value.shape[dim] if isinstance(dim, int) else -1
+
+
+def owner_of(
+    key: str, value: object, num_nodes: int, num_edges: int, data: Data = PLAIN
+) -> str:
+    """Whether an attribute has an entry per 'node', per 'edge' or neither.
 
     The rule of :meth:`Data.is_edge_attr`, which infers the number of nodes on
     its own and may be wrong about it.
     """
+    size = num_entries(key, value, data)
+    if size == num_edges and (num_nodes != num_edges or 'edge' in key):
+        return 'edge'
+    return 'node' if size == num_nodes else 'graph'
+
+
+def take(data: Data, key: str, ids: Tensor) -> object:
+    """Some entries of an attribute that has one per node or edge."""
     value = data[key]
-    if isinstance(value, Tensor) and value.is_meta:
-        raise check.BCMError(
-            f'{key} has no values (its device is {value.device}), which cannot '
-            'be moved to where the graph is'
-        )
-    if num_nodes == num_edges and 'edge' not in key:
-        return value
-    if isinstance(value, list) and len(value) == num_edges:
-        return [value[edge] for edge in keep.tolist()]
-    if not isinstance(value, (Tensor, np.ndarray)) or value.ndim == 0:
-        return value
+    if isinstance(value, (list, tuple)):
+        return [value[entry] for entry in ids.tolist()]
     dim = data.__cat_dim__(key, value)
-    if not isinstance(dim, int) or value.shape[dim] != num_edges:
-        return value
     if isinstance(value, np.ndarray):
-        return value.take(keep.cpu().numpy(), axis=dim)
-    return value.index_select(dim, keep.to(value.device))
+        return value.take(ids.cpu().numpy(), axis=dim)
+    return value.index_select(dim, ids.to(value.device))
 
 
 def _integer_codes(position: Tensor) -> Tensor | None:
@@ -215,9 +222,9 @@ def _integer_codes(position: Tensor) -> Tensor | None:
 
     A shift of an axis does not matter: cell centres at .5 are a grid, and so
     are integers after centring, whose middle may be a half. Integers that are
-    merely a unit (map coordinates in metres) are no grid: one table row per
-    code would be almost all unused. So the box that the nodes span must not be
-    much larger than their number, unless it is small anyway.
+    merely a unit (map coordinates in metres) are no grid: almost all entries
+    of a table with one per code would be unused. So the box that the nodes span
+    must not be much larger than their number, unless it is small anyway.
     """
     exact = position.double()
     codes = exact - exact.min(0).values
@@ -230,9 +237,9 @@ def _integer_codes(position: Tensor) -> Tensor | None:
 
 
 def _as_float32(position: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Coordinates, and where they begin if they were centred, [1, A].
+    """Coordinates, and what was subtracted from them, if anything.
 
-    One row, so that nothing takes it for an attribute of nodes or edges.
+    That has shape [1, A]: so it is no attribute of nodes or edges.
     """
     if position.dtype == torch.float32:
         return position, None
@@ -245,15 +252,15 @@ def _as_float32(position: Tensor) -> tuple[Tensor, Tensor | None]:
 def _whole_origin(
     data: Data, pos: str | Tensor | None, origin: Tensor | None, num_axes: int
 ) -> Tensor | None:
-    """Where coordinates begin that may have been centred before, too."""
+    """All that was subtracted from coordinates, now and before."""
     before = data.get('pos_origin')
     is_named = isinstance(pos, str)
     is_own = pos == 'pos' if is_named else pos is None or pos is data.get('pos')
-    if before is None or not is_own:  # it tells nothing of other coordinates
+    if before is None or not is_own:  # it is of other coordinates
         return origin
     if not isinstance(before, Tensor) or before.shape != (1, num_axes):
         raise check.BCMError(
-            'pos_origin, what was taken off the coordinates, must have shape '
+            'pos_origin, what was subtracted from pos, must have shape '
             f'[1, {num_axes}] (got {getattr(before, "shape", before)!s:.80}): '
             'remove it'
         )

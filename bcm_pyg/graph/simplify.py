@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,44 +15,43 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import Adjacency
 
-from ._entries import entries, num_entries
-from .planning_graph import planning_graph
+from .planning_graph import num_entries, planning_graph, take
 
 
 @dataclass(frozen=True, eq=False)
 class SimplifiedGraph:
-    r"""What is left of a graph without dead ends and chains, and the way back.
+    r"""A graph without dead ends and chains, and the tables to undo it.
 
-    On a road most nodes leave no choice: one goes on, or turns round. Such
-    *forced* nodes are taken out, in connected *segments* that touch the rest at
-    one or two *portals*; a way through a segment from portal to portal becomes
-    one edge. Shortest distances between the nodes that stay are those of the
-    full graph.
+    On a road network most nodes leave no choice: a route goes on, or turns
+    round. Such *forced* nodes are removed, in connected *segments* that meet
+    the rest of the graph at one or two *portals*. The shortest route through a
+    segment from portal to portal becomes one edge. Shortest distances between
+    the nodes that stay are those of the full graph.
 
     Attributes:
         data: The simplified graph, a canonical planning graph. Its
-            :obj:`node_id` is that of the full graph, or its nodes.
+            :obj:`node_id` holds the labels of the full graph.
         full: The full graph, a canonical planning graph.
-        node: :obj:`[n]` the full node of each node that stays.
-        place: :obj:`[N]` the node of :obj:`data` of each full node, -1 if
-            forced.
+        node: :obj:`[n]` the full node of each node of :obj:`data`.
+        simplified_node: :obj:`[N]` the node of :obj:`data` of each full node,
+            -1 if it is forced.
         segment: :obj:`[N]` the segment of each forced node, -1 for the others.
-        portal: :obj:`[P, 2]` the nodes of :obj:`data` that a segment touches,
-            -1 for no second one.
+        portal: :obj:`[P, 2]` the portals of each segment, nodes of
+            :obj:`data`; -1 if there is no second one.
         to_portal: :obj:`[2, N]` float64 cost of each forced node to either
-            portal inside its segment; infinite if there is no way.
-        next_node: :obj:`[2, N]` the full node that comes next on that way.
+            portal inside its segment; infinite if there is no route.
+        next_node: :obj:`[2, N]` the full node that follows on that route.
         from_portal: :obj:`[2, N]` cost from either portal to each forced node.
-        last_node: :obj:`[2, N]` the full node that comes before it.
+        last_node: :obj:`[2, N]` the full node before it on that route.
         through: :obj:`[E + 1]` where the forced nodes of each edge of
             :obj:`data` begin in :obj:`inner`.
-        inner: Full nodes that the edges of :obj:`data` stand for, in order.
+        inner: The forced nodes along the edges of :obj:`data`, in order.
     """
 
     data: Data
     full: Data
     node: Tensor
-    place: Tensor
+    simplified_node: Tensor
     segment: Tensor
     portal: Tensor
     to_portal: Tensor
@@ -69,10 +69,10 @@ class SimplifiedGraph:
 
 
 def simplify_graph(data: Data) -> SimplifiedGraph:
-    """Takes out what leaves no choice: dead ends, their trees, and chains.
+    """Removes the nodes that leave no choice: dead ends, trees, and chains.
 
-    A chain may be one-way or both ways and carry dead-end trees. In a part of
-    the graph where no node has a choice (a tree, a ring) one node stays.
+    A chain may be one-way or two-way and carry dead-end trees. In a component
+    where no node has a choice (a tree, a ring) one node stays.
 
     Args:
         data (torch_geometric.data.Data): The graph.
@@ -82,94 +82,102 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
             where any search is trivial.
     """
     full = planning_graph(data)
-    graph = Adjacency.from_data(full).to_scipy()
-    forced = _forced_nodes(graph)
-    segments = _Segments(graph, forced)
+    adjacency = Adjacency.from_data(full)
+    edges = _Edges(
+        adjacency.src.cpu().numpy(),
+        adjacency.dst.cpu().numpy(),
+        adjacency.cost.cpu().double().numpy(),
+    )
+    forced = _forced_nodes(edges, adjacency.num_nodes)
+    segments = _Segments(edges, forced)
     node = np.flatnonzero(~forced)
-    place = np.full(forced.size, -1)
-    place[node] = np.arange(node.size)
+    simplified = np.full(forced.size, -1)
+    simplified[node] = np.arange(node.size)
 
-    tail, head, cost, slot, segment = segments.crossings()
-    tails, heads, costs = _entries(graph)
-    direct = ~forced[tails] & ~forced[heads]
-    tail = np.concatenate([tails[direct], tail])
-    head = np.concatenate([heads[direct], head])
-    cost = np.concatenate([costs[direct], cost])
-    via = np.concatenate([np.full(direct.sum(), -1), segment])
-    slot = np.concatenate([np.zeros(direct.sum(), dtype=int), slot])
+    direct = ~forced[edges.tail] & ~forced[edges.head]
+    kept = [column[direct] for column in edges]
+    none = np.full(direct.sum(), -1)
+    tail, head, cost, segment, slot = (
+        np.concatenate(pair)
+        for pair in zip([*kept, none, none], segments.crossings(), strict=True)
+    )
     if not (tail != head).any():
         raise BCMError(
             'no node of the graph leaves a choice (it is a forest, or made of '
             'rings): there is nothing to learn, use exact search'
         )
+    ids = torch.from_numpy(node)
     reduced = Data(
-        pos=full.pos[torch.from_numpy(node)],
-        edge_index=torch.from_numpy(np.stack([place[tail], place[head]])),
+        pos=full.pos[ids],
+        edge_index=torch.from_numpy(
+            np.stack([simplified[tail], simplified[head]])
+        ),
         edge_cost=torch.from_numpy(cost),
-        edge_via=torch.from_numpy(via),
+        edge_segment=torch.from_numpy(segment),
         edge_slot=torch.from_numpy(slot),
-        full_node=torch.from_numpy(node),
+        node_id=ids,  # unless there are labels
     )
-    kept = torch.from_numpy(node)
-    reduced.node_id = kept  # unless they have names
     for key in ('coord', 'lonlat', 'node_id', 'blocked'):
-        value = full.get(key)
-        if num_entries(key, value, full) == full.num_nodes:
-            reduced[key] = entries(full, key, kept)
+        if num_entries(key, full.get(key), full) == full.num_nodes:
+            reduced[key] = take(full, key, ids)
     if full.get('pos_origin') is not None:
         reduced.pos_origin = full.pos_origin
     reduced = planning_graph(reduced)
-    via, slot = reduced.edge_via.numpy(), reduced.edge_slot.numpy()
-    del reduced.edge_via, reduced.edge_slot
-    through, inner = segments.unpack(via, slot)
-    portal = np.where(segments.portal >= 0, place[segments.portal], -1)
+    segment, slot = reduced.edge_segment.numpy(), reduced.edge_slot.numpy()
+    del reduced.edge_segment, reduced.edge_slot
+    through, inner = segments.inner_nodes(segment, slot)
+    tables = {
+        'node': node,
+        'simplified_node': simplified,
+        'portal': np.where(
+            segments.portal >= 0, simplified[segments.portal], -1
+        ),
+        'through': through,
+        'inner': inner,
+        **segments.tables(),
+    }
     return SimplifiedGraph(
         data=reduced,
         full=full,
-        node=torch.from_numpy(node),
-        place=torch.from_numpy(place),
-        portal=torch.from_numpy(portal),
-        through=torch.from_numpy(through),
-        inner=torch.from_numpy(inner),
-        **{name: torch.from_numpy(x) for name, x in segments.tables().items()},
+        **{name: torch.from_numpy(table) for name, table in tables.items()},
     )
 
 
-def _entries(graph: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Tails, heads and costs of all edges, those of cost 0 among them."""
-    degree = np.diff(graph.indptr)
-    tails = np.repeat(np.arange(graph.shape[0]), degree)
-    return tails, graph.indices.astype(np.int64), graph.data
+class _Edges(NamedTuple):
+    tail: np.ndarray
+    head: np.ndarray
+    cost: np.ndarray
 
 
-def _forced_nodes(graph: csr_array) -> np.ndarray:
+def _forced_nodes(edges: _Edges, num_nodes: int) -> np.ndarray:
     """Which nodes leave no choice, bool [N]."""
-    tails, heads, _ = _entries(graph)
-    ones = np.ones(tails.size, dtype=np.int64)
-    either = csr_array((ones, (tails, heads)), shape=graph.shape)
-    either = (either + either.T).tocsr()
-    either.data[:] = 1
-    degree = np.diff(either.indptr)
-    # Dead ends go first; what they hung on may be a dead end then.
-    alive = np.ones(degree.size, dtype=bool)
+    ends = np.concatenate([edges.tail, edges.head])
+    others = np.concatenate([edges.head, edges.tail])
+    either = csr_array(
+        (np.ones(ends.size), (ends, others)), shape=(num_nodes, num_nodes)
+    )
+    num_neighbours = np.diff(either.indptr)
+    # Dead ends go first; what they hung on may then be a dead end, too.
+    degree = num_neighbours.copy()
+    alive = np.ones(num_nodes, dtype=bool)
     leaf = np.flatnonzero(degree <= 1)
     while leaf.size:
         alive[leaf] = False
         begin = either.indptr[leaf]
         count = either.indptr[leaf + 1] - begin
         entry = np.repeat(begin - count.cumsum() + count, count)
-        touched = either.indices[entry + np.arange(entry.size)]
-        np.subtract.at(degree, touched, 1)
-        touched = np.unique(touched)
-        leaf = touched[alive[touched] & (degree[touched] <= 1)]
+        neighbours = either.indices[entry + np.arange(entry.size)]
+        np.subtract.at(degree, neighbours, 1)
+        neighbours = np.unique(neighbours)
+        leaf = neighbours[alive[neighbours] & (degree[neighbours] <= 1)]
     forced = ~alive | (degree == 2)
-    # Somewhere a route must be able to start: one node per component stays.
-    num, label = connected_components(either, directed=False)
+    # A route must be able to start somewhere: one node per component stays.
+    num, component = connected_components(either, directed=False)
     stays = np.zeros(num, dtype=bool)
-    stays[label[~forced]] = True
-    order = np.argsort(np.diff(either.indptr), kind='stable')
+    stays[component[~forced]] = True
+    order = np.argsort(num_neighbours, kind='stable')
     busiest = np.zeros(num, dtype=np.int64)
-    busiest[label[order]] = order
+    busiest[component[order]] = order
     forced[busiest[~stays]] = False
     return forced
 
@@ -177,51 +185,50 @@ def _forced_nodes(graph: csr_array) -> np.ndarray:
 class _Segments:
     """The forced nodes, cut off from each other at their portals.
 
-    Nodes of the cut graph: the forced nodes, then two portals for each segment.
+    Nodes of the cut graph are the forced nodes, then two portals, slots 0 and
+    1, for each segment.
     """
 
-    def __init__(self, graph: csr_array, forced: np.ndarray) -> None:
-        self.forced = np.flatnonzero(forced)
+    def __init__(self, edges: _Edges, forced: np.ndarray) -> None:
+        tail, head, cost = edges
         self.num_nodes = forced.size
-        tails, heads, costs = _entries(graph)
-        local = np.full(forced.size, -1)
-        local[self.forced] = np.arange(self.forced.size)
-        inside = forced[tails] & forced[heads]
+        self.forced = np.flatnonzero(forced)
         size = self.forced.size
+        cut_node = np.full(forced.size, -1)
+        cut_node[self.forced] = np.arange(size)
+        out = forced[tail] & ~forced[head]
+        into = ~forced[tail] & forced[head]
+        inside = forced[tail] & forced[head]
         within = csr_array(
-            (
-                np.ones(inside.sum()),
-                (local[tails[inside]], local[heads[inside]]),
-            ),
+            (cost[inside], (cut_node[tail[inside]], cut_node[head[inside]])),
             shape=(size, size),
         )
+        within.data[:] = 1  # a cost of 0 is an edge, too
+        self.num, label = 0, np.empty(0, dtype=np.int64)
         if size:
             self.num, label = connected_components(within, directed=False)
-        else:
-            self.num, label = 0, np.empty(0, dtype=np.int64)
         self.segment = np.full(forced.size, -1)
         self.segment[self.forced] = label
 
-        out = forced[tails] & ~forced[heads]
-        into = ~forced[tails] & forced[heads]
-        segment = np.concatenate(
-            [self.segment[tails[out]], self.segment[heads[into]]]
+        # Edges to and from a portal end at a copy of it, one per segment.
+        crossing = out | into
+        segment = np.where(out, self.segment[tail], self.segment[head])
+        slot = self._slots(
+            segment[crossing], np.where(out, head, tail)[crossing]
         )
-        portal = np.concatenate([heads[out], tails[into]])
-        slot = self._slots(segment, portal)
-        copies = size + 2 * segment + slot
-        self.cut_tail = np.concatenate(
-            [local[tails[inside]], local[tails[out]], copies[out.sum() :]]
+        copy = np.full(tail.size, -1)
+        copy[crossing] = self._copies(segment[crossing], slot)
+        used = inside | crossing
+        self.cut = _Edges(
+            np.where(into, copy, cut_node[tail])[used],
+            np.where(out, copy, cut_node[head])[used],
+            cost[used],
         )
-        self.cut_head = np.concatenate(
-            [local[heads[inside]], copies[: out.sum()], local[heads[into]]]
-        )
-        self.cut_cost = np.concatenate([costs[inside], costs[out], costs[into]])
         self.to = [self._search(slot, reverse=True) for slot in (0, 1)]
         self.of = [self._search(slot, reverse=False) for slot in (0, 1)]
 
     def _slots(self, segment: np.ndarray, portal: np.ndarray) -> np.ndarray:
-        """Which portal of its segment each crossing uses, 0 or 1."""
+        """Which portal of its segment each crossing edge uses, 0 or 1."""
         self.portal = np.full((self.num, 2), -1)
         pairs, inverse = np.unique(
             np.stack([segment, portal]), axis=1, return_inverse=True
@@ -232,78 +239,75 @@ class _Segments:
         self.portal[pairs[0], slot] = pairs[1]
         return slot[inverse.ravel()]
 
+    def _copies(
+        self, segment: np.ndarray, slot: np.ndarray | int
+    ) -> np.ndarray:
+        """Nodes of the cut graph that stand for portals of segments."""
+        return self.forced.size + 2 * segment + slot
+
     def _search(
         self, slot: int, reverse: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Cost and neighbour on the way between all nodes and one portal."""
+        """Cost between all nodes and one portal, and the neighbour there."""
         size = self.forced.size + 2 * self.num
-        tail, head = self.cut_tail, self.cut_head
-        if reverse:
-            tail, head = head, tail
-        starts = (
-            self.forced.size
-            + 2 * np.flatnonzero(self.portal[:, slot] >= 0)
-            + slot
-        )
+        starts = self._copies(np.flatnonzero(self.portal[:, slot] >= 0), slot)
         if starts.size == 0:
             return np.full(size, np.inf), np.full(size, -1)
-        cut = csr_array((self.cut_cost, (tail, head)), shape=(size, size))
+        tail, head, edge_cost = self.cut
+        ends = (head, tail) if reverse else (tail, head)
         cost, before, _ = dijkstra(
-            cut, indices=starts, min_only=True, return_predecessors=True
+            csr_array((edge_cost, ends), shape=(size, size)),
+            indices=starts,
+            min_only=True,
+            return_predecessors=True,
         )
         return cost, np.maximum(before, -1)
 
-    def _full(self, cut_node: np.ndarray) -> np.ndarray:
-        """Full nodes of nodes of the cut graph, -1 for -1."""
-        size = self.forced.size
-        names = np.concatenate([self.forced, self.portal.ravel(), [-1]])
-        return names[cut_node] if size else np.full(cut_node.shape, -1)
-
     def crossings(self) -> tuple[np.ndarray, ...]:
-        """Ways through: tail, head, cost, slot of the head, segment."""
+        """Routes from portal to portal: tail, head, cost, segment, and the
+        slot of the head.
+        """
         parts = []
         for slot in (0, 1):
-            start = self.forced.size + 2 * np.arange(self.num) + 1 - slot
-            cost = self.to[slot][0][start]
+            begin = self._copies(np.arange(self.num), 1 - slot)
+            cost = self.to[slot][0][begin]
             segment = np.flatnonzero(np.isfinite(cost))
-            portal = self.portal[segment]
-            parts.append(
-                (
-                    portal[:, 1 - slot],
-                    portal[:, slot],
-                    cost[segment],
-                    np.full(segment.size, slot),
-                    segment,
-                )
-            )
-        return tuple(
-            np.concatenate(column) for column in zip(*parts, strict=True)
-        )
+            tail, head = self.portal[segment].T[[1 - slot, slot]]
+            slots = np.full(segment.size, slot)
+            parts.append((tail, head, cost[segment], segment, slots))
+        return tuple(np.concatenate(pair) for pair in zip(*parts, strict=True))
 
-    def unpack(
-        self, via: np.ndarray, slot: np.ndarray
+    def inner_nodes(
+        self, segment: np.ndarray, slot: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The forced nodes of each edge: where they begin, and themselves."""
-        edge = np.flatnonzero(via >= 0)
+        """The forced nodes of each edge: where they begin, and the nodes.
+
+        Args:
+            segment (numpy.ndarray): Which segment each edge crosses, -1 if
+                none.
+            slot (numpy.ndarray): The slot of its head there.
+        """
+        edge = np.flatnonzero(segment >= 0)
         toward = slot[edge]
-        at = self.forced.size + 2 * via[edge] + 1 - toward
+        at = self._copies(segment[edge], 1 - toward)
         step = np.stack([before for _, before in self.to])
-        edges, nodes = [], []
+        edges, nodes = [edge[:0]], [edge[:0]]
         while edge.size:
             at = step[toward, at]
             on = at < self.forced.size
             edge, toward, at = edge[on], toward[on], at[on]
             edges.append(edge)
             nodes.append(self.forced[at])
-        edge = np.concatenate([*edges, np.empty(0, dtype=np.int64)])
-        node = np.concatenate([*nodes, np.empty(0, dtype=np.int64)])
+        edge = np.concatenate(edges)
         order = np.argsort(edge, kind='stable')
-        count = np.bincount(edge, minlength=via.size)
-        return np.concatenate([[0], count.cumsum()]), node[order]
+        count = np.bincount(edge, minlength=segment.size)
+        through = np.concatenate([[0], count.cumsum()])
+        return through, np.concatenate(nodes)[order]
 
     def tables(self) -> dict[str, np.ndarray]:
         """What a query that starts or ends at a forced node needs."""
         size = self.forced.size
+        full_node = np.concatenate([self.forced, self.portal.ravel(), [-1]])
         out: dict[str, np.ndarray] = {'segment': self.segment}
         for cost_name, node_name, found in (
             ('to_portal', 'next_node', self.to),
@@ -313,6 +317,6 @@ class _Segments:
             node = np.full((2, self.num_nodes), -1)
             for slot, (all_costs, neighbour) in enumerate(found):
                 cost[slot, self.forced] = all_costs[:size]
-                node[slot, self.forced] = self._full(neighbour[:size])
+                node[slot, self.forced] = full_node[neighbour[:size]]
             out |= {cost_name: cost, node_name: node}
         return out

@@ -3,6 +3,7 @@
 from .bcm import BCM
 from .encoders import (
     ConcatEncoder,
+    ContinuousInteractionEncoder,
     GNNEncoder,
     GridEncoder,
     InteractionEncoder,
@@ -22,6 +23,7 @@ from .transition import Transition
 __all__ = [
     'BCM',
     'ConcatEncoder',
+    'ContinuousInteractionEncoder',
     'GNNEncoder',
     'GridEncoder',
     'InteractionEncoder',

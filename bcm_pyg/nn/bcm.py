@@ -2,25 +2,25 @@ from __future__ import annotations
 
 from os import PathLike
 from typing import Any, Self
+from weakref import ref
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, planning_graph
-from bcm_pyg.typing import Ids
-from bcm_pyg.utils import Adjacency, as_ids, as_queries, check_int
+from bcm_pyg.utils import as_ids, check_int
 
 from .encoders import NodeEncoder, encoder_resolver
+from .encoders.base import select_nodes
 from .encoders.check import check_embeddings
-from .encoders.rows import select_rows
-from .modes import evaluating
 from .quantize import stored_bytes
 from .saved_map import MapInfo, load_map, save_map
+from .scoring import block_scores, evaluating, plain_scores
 from .transition import Transition
-from .values import pair_values
 
 TERMINALS = ('calibrated', 'paper')
 
@@ -153,7 +153,7 @@ class BCM(torch.nn.Module):
         if model.encoder is given:
             with torch.no_grad(), evaluating(model):
                 check_embeddings(model.encoder, data)
-        model.adopt(data)
+        model._adopt(data)
         return model
 
     @classmethod
@@ -178,7 +178,7 @@ class BCM(torch.nn.Module):
         reset(self.transition)
         self.info = MapInfo(self.info.fingerprint)
 
-    def adopt(self, data: Data) -> None:
+    def _adopt(self, data: Data) -> None:
         """Makes the map one of this canonical graph.
 
         It takes the fingerprint and, without a cost scale yet, the mean cost.
@@ -204,24 +204,57 @@ class BCM(torch.nn.Module):
 
     def encode(self, data: Data) -> Tensor:
         r"""Node embeddings :math:`o`, :obj:`[N, d_o]`, of a graph."""
-        if not torch.compiler.is_compiling():
-            data = planning_graph(data)
-        return self.encoder(data)
+        return self.encoder(_canonical(data))
 
-    def hidden(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        r"""First-layer rows :math:`h = W_1 o`, :obj:`[N, H]`, or of some nodes.
+    def project_nodes(self, data: Data, nodes: Tensor | None = None) -> Tensor:
+        r"""Projected nodes :math:`h = W_1 o`, :obj:`[N, H]`, or some of them.
 
         This is all of a node that a score needs; planners keep it.
+
+        Args:
+            data (torch_geometric.data.Data): The graph.
+            nodes (torch.Tensor, optional): The nodes. (default: all)
         """
+        data = _canonical(data)
         weight = self.transition.lin1.weight
         per_node = getattr(self.encoder, 'per_node', False)
+        if torch.compiler.is_compiling():
+            per_node = False  # it cannot make a Data of some nodes
         if nodes is not None and per_node:
-            data = select_rows(data, nodes)
+            data = select_nodes(data, nodes)
         if isinstance(self.encoder, NodeEncoder):
             out = self.encoder.project(data, weight)
         else:
             out = self.encoder(data) @ weight.T
         return out if nodes is None or per_node else out[nodes]
+
+    def forward(
+        self,
+        data: Data,
+        sources: Tensor,
+        heads: Tensor,
+        goals: Tensor,
+        source: Tensor,
+    ) -> Tensor:
+        r"""Raw scores :math:`D_i(j; g)` of a block, :obj:`[M, G]`.
+
+        A block has some sources :math:`i`, each with some of its neighbours
+        :math:`j`, and every one of its goals :math:`g` for each of them. This
+        is what training calls.
+
+        Args:
+            data (torch_geometric.data.Data): The graph.
+            sources (torch.Tensor): Nodes to leave, :obj:`[S]`.
+            heads (torch.Tensor): Neighbours to move to, :obj:`[M]`.
+            goals (torch.Tensor): Goals, :obj:`[G]`.
+            source (torch.Tensor): The position in :obj:`sources` of the node
+                that each neighbour belongs to, ascending, :obj:`[M]`.
+        """
+        hidden = self.project_nodes(data, torch.cat([sources, heads, goals]))
+        node, head, goal = hidden.split(
+            [sources.numel(), heads.numel(), goals.numel()]
+        )
+        return block_scores(self.transition, node, head, goal, source)
 
     def score(
         self, o: Tensor, i: Tensor | int, j: Tensor | int, g: Tensor | int
@@ -235,55 +268,17 @@ class BCM(torch.nn.Module):
             j (torch.Tensor or int): Neighbours to move to.
             g (torch.Tensor or int): Goals.
         """
-        i, j, g = torch.broadcast_tensors(
-            *(
-                self._nodes(name, node, o)
-                for name, node in (('i', i), ('j', j), ('g', g))
-            )
+        ids = ((name, ids) for name, ids in (('i', i), ('j', j), ('g', g)))
+        nodes = torch.broadcast_tensors(*(_nodes(*pair, o) for pair in ids))
+        if not o.is_sparse:
+            return plain_scores(self.transition, o, *nodes)
+        # Codes: a sparse product beats differences of codes.
+        lin1 = self.transition.lin1
+        return plain_scores(
+            lambda hidden: self.transition.from_hidden(hidden + lin1.bias),
+            torch.sparse.mm(o, lin1.weight.T),
+            *nodes,
         )
-        if o.is_sparse:  # codes: a sparse product beats differences of codes
-            hidden = torch.sparse.mm(o, self.transition.lin1.weight.T)
-            to_j = self.transition.tail(hidden[j] - hidden[i])
-            to_g = self.transition.tail(hidden[g] - hidden[i])
-        else:
-            to_j = self.transition(o[j] - o[i])
-            to_g = self.transition(o[g] - o[i])
-        return (to_j - to_g).square().sum(dim=-1)
-
-    @staticmethod
-    def _nodes(name: str, node: Tensor | int, o: Tensor) -> Tensor:
-        ids = torch.as_tensor(node, device=o.device)
-        if torch.compiler.is_compiling():
-            return ids
-        flat = as_ids(ids.reshape(-1), o.size(0), name)
-        return flat.view(ids.shape)
-
-    def forward(self, data: Data, i: Tensor, j: Tensor, g: Tensor) -> Tensor:
-        r"""The raw score :math:`D_i(j; g)` on a graph, from data to score."""
-        hidden = self.hidden(data)
-        to_j = self.transition.tail(hidden[j] - hidden[i])
-        to_g = self.transition.tail(hidden[g] - hidden[i])
-        return (to_j - to_g).square().sum(dim=-1)
-
-    @torch.no_grad()
-    def distance(self, data: Data, starts: Ids, goals: Ids) -> Tensor:
-        r"""Estimated cost-to-go in the units of the graph, :obj:`[B]`.
-
-        The minimum over the neighbours of the start from which the goal can be
-        reached, 0 at the goal, infinite where there is no such neighbour.
-        """
-        data = planning_graph(data).to(self.device)
-        start, goal = (
-            ids.to(self.device)
-            for ids in as_queries(starts, goals, int(data.num_nodes))
-        )
-        adjacency = Adjacency.from_data(data)
-        with evaluating(self):
-            hidden = self.hidden(data)
-        value = pair_values(
-            self, hidden, adjacency, start, goal, adjacency.reachability
-        )
-        return value * self.cost_scale
 
     def num_parameters(self) -> int:
         """Number of trainable parameters."""
@@ -353,3 +348,52 @@ def _is_scale(scale: float) -> bool:
     single = torch.tensor(scale, device='cpu')
     inverse = single.reciprocal()
     return bool(0 < single < float('inf') and inverse.isfinite())
+
+
+def _nodes(name: str, node: Tensor | int, o: Tensor) -> Tensor:
+    ids = torch.as_tensor(node, device=o.device)
+    if torch.compiler.is_compiling():
+        return ids
+    return as_ids(ids.reshape(-1), o.size(0), name).view(ids.shape)
+
+
+#: Of tensors in use that are the edges of a canonical graph, all tensors of
+#: that graph, each with how often it was changed in place.
+_CANONICAL = WeakTensorKeyDictionary()
+
+
+def _canonical(data: Data) -> Data:
+    """The canonical form of a graph, at once where it is known to be that.
+
+    So it costs a training step nothing. While tracing, or on the meta device,
+    there are no values to check.
+    """
+    if torch.compiler.is_compiling():
+        return data
+    tensors = _tensors(data)
+    if any(value.is_meta for value in tensors.values()):
+        return data
+    edges = tensors.get('edge_index')
+    known = None if edges is None else _CANONICAL.get(edges)
+    if known is not None and known.keys() == tensors.keys():
+        now = ((known[key], value) for key, value in tensors.items())
+        if all(at[0]() is x and at[1] == _version(x) for at, x in now):
+            return data
+    out = planning_graph(data)
+    after = _tensors(out)
+    if after.keys() == tensors.keys() and all(
+        after[key] is value for key, value in tensors.items()
+    ):
+        _CANONICAL[edges] = {
+            key: (ref(value), _version(value)) for key, value in after.items()
+        }
+    return out
+
+
+def _tensors(data: Data) -> dict[str, Tensor]:
+    items = data.to_dict().items() if isinstance(data, Data) else ()
+    return {key: value for key, value in items if isinstance(value, Tensor)}
+
+
+def _version(value: Tensor) -> int:
+    return 0 if value.is_inference() else value._version

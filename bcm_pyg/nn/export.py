@@ -12,7 +12,7 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 
 from .bcm import BCM
-from .modes import evaluating
+from .scoring import evaluating
 from .transition import Transition
 
 #: Rows of the example that is traced; the program takes any number.
@@ -26,8 +26,9 @@ def export_scorer(model: BCM, data: Data | None = None) -> ExportedProgram:
     int64 vectors :obj:`[B]`, to scores :obj:`[B]`. It holds a row of 256 floats
     for every node, so that it needs neither the encoder nor the graph. Without
     a graph it maps such rows, three matrices :obj:`[B, H]`, to scores, and the
-    caller keeps :meth:`BCM.hidden` of all nodes. :math:`B` is dynamic, 0 and 1
-    included. The program has copies of the weights: train first, then export.
+    caller keeps those of all nodes (:meth:`BCM.project_nodes`). :math:`B` is
+    dynamic, 0 and 1 included. The program has copies of the weights: train
+    first, then export.
 
     Scores are raw, as :meth:`BCM.score` gives them, and in units of the map's
     cost scale. The terminal convention is up to the caller: where the neighbour
@@ -58,7 +59,7 @@ def export_scorer(model: BCM, data: Data | None = None) -> ExportedProgram:
     if data is not None:
         data = planning_graph(data).to(device)
         with evaluating(model), torch.no_grad():
-            scorer = _IdScorer(scorer, model.hidden(data))
+            scorer = _IdScorer(scorer, model.project_nodes(data))
         example = torch.zeros(_EXAMPLE, dtype=torch.long, device=device)
     # Three of its own each: inputs that are one tensor would be taken for one.
     inputs = tuple(example.clone() for _ in range(3))

@@ -1,35 +1,85 @@
-r"""Scores :math:`D_i(j; g) = \lVert z_{i \to j} - z_{i \to g} \rVert^2`.
+r"""Scores, values and distances of a map, from their definition and fast.
 
-One pass of the transition encoder per pair :math:`(i, g)` serves every
-neighbour :math:`j` of :math:`i`; the passes :math:`z_{i \to j}` serve every
-goal. Scores are in units of the map's cost scale.
+A neighbour :math:`j` of node :math:`i` is scored for goal :math:`g` by
+
+.. math::
+    D_i(j; g) = \lVert z_{i \to j} - z_{i \to g} \rVert^2 , \qquad
+    z_{i \to j} = \phi(o_j - o_i) ,
+
+and the value of a node is :math:`V_i(g) = \min_{j \in \mathcal{N}(i)}
+D_i(j; g)`. All are in units of the map's cost scale.
+:func:`plain_scores` is the definition. The others start from projected nodes
+:math:`h = W_1 o`: one pass of the transition encoder per pair :math:`(i, g)`
+serves every neighbour of :math:`i`, and :math:`z_{i \to j}` serves every goal.
 """
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
 import torch
 from torch import Tensor
 
-from .distances import squared_distances
+from bcm_pyg.utils import Adjacency, Reachability, scatter_amin
+
 from .transition import Transition
+
+#: Pairs that go through the transition encoder at a time: 2**15 rows of 256
+#: floats are 32 MB a layer.
+MAX_ROWS = 2**15
+#: Edges of one source that are multiplied together.
+MAX_WIDTH = 32
+#: The mode belongs to the module: of two threads, the second must not take
+#: that of the first for the one to go back to.
+_LOCK = threading.RLock()
+
+
+class MapHead(Protocol):
+    """What turns projected nodes into scores: a map, or a copy of a part."""
+
+    @property
+    def transition(self) -> Transition:
+        """The transition encoder."""
+        ...
+
+    @property
+    def terminal(self) -> str:
+        """The terminal convention."""
+        ...
+
+    @property
+    def cost_scale(self) -> Tensor:
+        """The cost that a score of 1 stands for."""
+        ...
+
+
+def plain_scores(
+    phi: Callable[[Tensor], Tensor], o: Tensor, i: Tensor, j: Tensor, g: Tensor
+) -> Tensor:
+    """Scores of nodes :obj:`i`, :obj:`j`, :obj:`g`, by the definition."""
+    return (phi(o[j] - o[i]) - phi(o[g] - o[i])).square().sum(dim=-1)
 
 
 def block_scores(
     transition: Transition,
+    nodes: Tensor,
+    heads: Tensor,
+    goals: Tensor,
     source: Tensor,
-    head: Tensor,
-    goal: Tensor,
-    row: Tensor,
 ) -> Tensor:
-    r"""Raw scores of all edges of some sources for all of some goals.
+    r"""Raw scores of all edges of some nodes for all of some goals.
 
     Args:
         transition (Transition): The transition encoder.
-        source (torch.Tensor): Hidden rows of the sources, :obj:`[S, H]`.
-        head (torch.Tensor): Hidden rows of the heads of their edges,
+        nodes (torch.Tensor): The projected nodes to leave, :obj:`[S, H]`.
+        heads (torch.Tensor): The projected heads of their edges,
             :obj:`[M, H]`.
-        goal (torch.Tensor): Hidden rows of the goals, :obj:`[G, H]`.
-        row (torch.Tensor): The source of each edge, ascending, :obj:`[M]`.
+        goals (torch.Tensor): The projected goals, :obj:`[G, H]`.
+        source (torch.Tensor): The position of the node that each edge leaves,
+            ascending, :obj:`[M]`.
 
     Returns:
         The scores, :obj:`[M, G]`. Memory is that of a few times
@@ -37,38 +87,45 @@ def block_scores(
     """
     # One pass for edges and pairs: a larger product is a faster one.
     # The bias goes in on the short side.
-    source = source - transition.lin1.bias
-    to_goal = goal[None] - source[:, None]  # [S, G, H]
+    nodes = nodes - transition.lin1.bias
+    to_goal = goals[None] - nodes[:, None]  # [S, G, H]
     # The gradient of index_select and split is much cheaper than that of [].
-    to_head = head - source.index_select(0, row)
-    z = transition.rest(torch.cat([to_head, to_goal.flatten(0, 1)]))
-    return squared_distances(z, row, source.size(0), goal.size(0))
+    to_head = heads - nodes.index_select(0, source)
+    z = transition.from_hidden(torch.cat([to_head, to_goal.flatten(0, 1)]))
+    if torch.compiler.is_compiling() or z.is_meta:
+        # Groups of edges depend on values, which cannot be looked at here.
+        z_edge, z_pair = z.split([heads.size(0), z.size(0) - heads.size(0)])
+        z_pair = z_pair.view(*to_goal.shape[:2], z.size(1))
+        return (z_edge[:, None] - z_pair[source]).square().sum(dim=-1)
+    distances: Tensor = _SquaredDistances.apply(z, source, *to_goal.shape[:2])
+    return distances
 
 
 def pair_scores(
     transition: Transition,
+    nodes: Tensor,
+    heads: Tensor,
+    goals: Tensor,
     source: Tensor,
-    head: Tensor,
-    goal: Tensor,
-    row: Tensor,
 ) -> Tensor:
-    """Raw scores of all edges of each source for the goal of that source.
+    """Raw scores of all edges of each node for the goal of that node.
 
     Args:
         transition (Transition): The transition encoder.
-        source (torch.Tensor): Hidden rows of the sources, :obj:`[B, H]`.
-        head (torch.Tensor): Hidden rows of the heads of their edges,
+        nodes (torch.Tensor): The projected nodes to leave, :obj:`[B, H]`.
+        heads (torch.Tensor): The projected heads of their edges,
             :obj:`[M, H]`.
-        goal (torch.Tensor): Hidden rows of the goals, :obj:`[B, H]`.
-        row (torch.Tensor): The source of each edge, :obj:`[M]`.
+        goals (torch.Tensor): The projected goal of each node, :obj:`[B, H]`.
+        source (torch.Tensor): The position of the node that each edge leaves,
+            :obj:`[M]`.
 
     Returns:
         The scores, :obj:`[M]`.
     """
-    source = source - transition.lin1.bias
-    z_edge = transition.rest(head - source.index_select(0, row))
-    z_goal = transition.rest(goal - source)
-    return (z_edge - z_goal.index_select(0, row)).square().sum(-1)
+    nodes = nodes - transition.lin1.bias
+    z_edge = transition.from_hidden(heads - nodes.index_select(0, source))
+    z_goal = transition.from_hidden(goals - nodes)
+    return (z_edge - z_goal.index_select(0, source)).square().sum(-1)
 
 
 def with_terminal(
@@ -82,3 +139,193 @@ def with_terminal(
     """
     last = cost if terminal == 'calibrated' else torch.zeros_like(cost)
     return torch.where(at_goal, last.expand_as(scores), scores)
+
+
+@torch.no_grad()
+def block_values(
+    model: MapHead,
+    hidden: Tensor,
+    adjacency: Adjacency,
+    nodes: Tensor,
+    goals: Tensor,
+    reach: Tensor | None = None,
+) -> Tensor:
+    """The value of each of some nodes for each of some goals, :obj:`[S, G]`.
+
+    In units of the map's cost scale; 0 at the goal, infinite where no edge
+    leaves. One pass per pair of node and goal, in chunks of nodes.
+
+    Args:
+        model (MapHead): The map, or its head.
+        hidden (torch.Tensor): The projected nodes of the graph,
+            :obj:`[N, H]`.
+        adjacency (Adjacency): The graph.
+        nodes (torch.Tensor): The nodes, :obj:`[S]`.
+        goals (torch.Tensor): The goals, :obj:`[G]`.
+        reach (torch.Tensor, optional): Which nodes can reach each goal, bool
+            :obj:`[N, G]`; edges to others do not count. (default: all)
+    """
+    value = hidden.new_empty(nodes.numel(), goals.numel())
+    cost = adjacency.cost / model.cost_scale
+    max_edges = max(1, MAX_ROWS // max(1, goals.numel()))
+    for part in adjacency.chunks(nodes, max_edges):
+        node = nodes[part]
+        edge, source = adjacency.out_edges(node)
+        head = adjacency.dst[edge]
+        scores = block_scores(
+            model.transition, hidden[node], hidden[head], hidden[goals], source
+        )
+        scores = with_terminal(
+            scores, head[:, None] == goals, cost[edge, None], model.terminal
+        )
+        if reach is not None:
+            scores = scores.masked_fill(~reach[head], float('inf'))
+        value[part] = scatter_amin(scores, source, 0, node.numel())
+    return value.masked_fill(nodes[:, None] == goals, 0)
+
+
+@torch.no_grad()
+def pair_values(
+    model: MapHead,
+    hidden: Tensor,
+    adjacency: Adjacency,
+    starts: Tensor,
+    goals: Tensor,
+    reachability: Reachability | None = None,
+) -> Tensor:
+    """The value of each start for its goal, :obj:`[B]`, in chunks.
+
+    Given the reachability, edges from which the goal cannot be reached do not
+    count.
+    """
+    value = hidden.new_empty(starts.numel())
+    cost = adjacency.cost / model.cost_scale
+    for part in adjacency.chunks(starts, MAX_ROWS):
+        node, goal = starts[part], goals[part]
+        edge, source = adjacency.out_edges(node)
+        head = adjacency.dst[edge]
+        scores = pair_scores(
+            model.transition, hidden[node], hidden[head], hidden[goal], source
+        )
+        scores = with_terminal(
+            scores, head == goal[source], cost[edge], model.terminal
+        )
+        if reachability is not None:
+            dead = ~reachability.pairs(head, goal[source])
+            scores = scores.masked_fill(dead, float('inf'))
+        value[part] = scatter_amin(scores, source, 0, node.numel())
+    return value.masked_fill(starts == goals, 0)
+
+
+class _SquaredDistances(torch.autograd.Function):
+    r"""Of each edge to every goal as its source sees them, :obj:`[M, G]`,
+
+    .. math::
+        \lVert z_e \rVert^2 + \lVert z_{s, g} \rVert^2 - 2 z_e^\top z_{s, g} ,
+
+    given :math:`z` of the edges, then of all pairs of a source and a goal,
+    source by source, :obj:`[M + S * G, Z]`. The gradient takes one pass over
+    these and two batched products; traced, it would take half a dozen passes
+    and as many copies.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, z: Tensor, source: Tensor, num_sources: int, num_goals: int
+    ) -> Tensor:
+        groups = _Groups(source, num_sources)
+        edge, pair = z[: source.numel()], z[source.numel() :]
+        pair = pair.view(num_sources, num_goals, z.size(1))
+        square = z.square().sum(-1)
+        pair_square = square[source.numel() :].view(num_sources, num_goals)
+        out = pair_square.index_select(0, source)
+        out += square[: source.numel(), None]
+        padded = groups.pad(edge)
+        product = torch.bmm(padded, groups.spread(pair).transpose(1, 2))
+        out.sub_(groups.unpad(product), alpha=2)
+        ctx.save_for_backward(z, source, padded)
+        ctx.groups = groups
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        z, source, padded = ctx.saved_tensors
+        groups: _Groups = ctx.groups
+        edges, num_goals = source.numel(), grad.size(1)
+        weight = z.new_zeros(groups.num_sources, num_goals)
+        weight.index_add_(0, source, grad)
+        weight = torch.cat([grad.sum(1), weight.flatten()])
+        out = z * weight.mul_(2)[:, None]
+        grad = groups.pad(grad)
+        pair = z[edges:].view(groups.num_sources, num_goals, z.size(1))
+        by_edge = torch.bmm(grad, groups.spread(pair))
+        out[:edges].sub_(groups.unpad(by_edge), alpha=2)
+        groups.add_product(
+            out[edges:].view_as(pair), grad.transpose(1, 2), padded, -2
+        )
+        return out, None, None, None
+
+
+class _Groups:
+    """Edges of each source, padded to equal number for batched products.
+
+    A source of many edges counts as several, so that a hub pads nobody else.
+    """
+
+    def __init__(self, source: Tensor, num_sources: int) -> None:
+        self.num_sources = num_sources
+        degree = torch.bincount(source, minlength=num_sources)
+        rank = torch.arange(source.numel(), device=source.device)
+        rank -= (degree.cumsum(0) - degree)[source]  # among its source's edges
+        self.width = int(degree.max()) if num_sources else 0
+        self.count = num_sources
+        self.owner: Tensor | None = None
+        group = source
+        if self.width > MAX_WIDTH:
+            self.width = MAX_WIDTH
+            parts = degree.div(MAX_WIDTH, rounding_mode='trunc') + 1
+            owner = torch.arange(num_sources, device=source.device)
+            self.owner = owner.repeat_interleave(parts)
+            self.count = self.owner.numel()
+            group = (parts.cumsum(0) - parts)[source] + rank // MAX_WIDTH
+            rank %= MAX_WIDTH
+        self.slot = group * self.width + rank
+
+    def pad(self, x: Tensor) -> Tensor:
+        """Edges by group, zeros between, :obj:`[Q, width, *]`."""
+        out = x.new_zeros(self.count * self.width, x.size(1))
+        out.index_copy_(0, self.slot, x)
+        return out.view(self.count, self.width, x.size(1))
+
+    def unpad(self, x: Tensor) -> Tensor:
+        """The inverse of :meth:`pad`."""
+        return x.flatten(0, 1).index_select(0, self.slot)
+
+    def spread(self, x: Tensor) -> Tensor:
+        """What belongs to sources, by group, :obj:`[Q, *]`."""
+        return x if self.owner is None else x.index_select(0, self.owner)
+
+    def add_product(
+        self, out: Tensor, a: Tensor, b: Tensor, alpha: float
+    ) -> None:
+        """Adds the products of all groups of a source to what it has."""
+        if self.owner is None:
+            out.baddbmm_(a, b, alpha=alpha)
+        else:
+            out.index_add_(0, self.owner, torch.bmm(a, b), alpha=alpha)
+
+
+@contextmanager
+def evaluating(module: torch.nn.Module) -> Iterator[None]:
+    """Puts a module in evaluation mode, and every part back as it was.
+
+    One thread at a time.
+    """
+    with _LOCK:
+        before = {part: part.training for part in module.modules()}
+        module.eval()
+        try:
+            yield
+        finally:
+            for part, training in before.items():
+                part.training = training

@@ -18,8 +18,10 @@ class Transition(torch.nn.Module):
         \phi(x) = W_3 \, \sigma(W_2 \, \sigma(W_1 x + b_1) + b_2) + b_3 .
 
     Its first layer is linear in the difference, so it is applied once per node,
-    :math:`h = W_1 o`, and :meth:`tail` does the rest for a pair:
-    :math:`z_{i \to j} = \mathrm{tail}(h_j - h_i)`. :math:`\sigma` is SiLU.
+    :math:`h = W_1 o`, and :meth:`from_hidden` does the rest for a pair:
+    :math:`z_{i \to j} = \mathrm{from\_hidden}(h_j - h_i + b_1)`.
+    :math:`\sigma` is SiLU. A subclass with other layers overrides
+    :meth:`from_hidden` alone.
 
     Args:
         in_channels (int): Width of a node embedding.
@@ -65,25 +67,16 @@ class Transition(torch.nn.Module):
 
     def forward(self, difference: Tensor) -> Tensor:
         """:math:`z` of embedding differences :obj:`[*, in_channels]`."""
-        return self.tail(difference @ self.lin1.weight.T)
+        return self.from_hidden(self.lin1(difference))
 
-    def tail(self, hidden: Tensor) -> Tensor:
-        """:math:`z` of differences of hidden rows :obj:`[*, hidden]`."""
-        return self.rest(hidden + self.lin1.bias)
-
-    def rest(self, hidden: Tensor) -> Tensor:
-        """:math:`z` of hidden differences that have the first bias already."""
-        return self.lin3(self.features(hidden))
-
-    def features(self, hidden: Tensor, inplace: bool = False) -> Tensor:
-        r"""What the last layer sees, :math:`a` with :math:`z = W_3 a + b_3`.
+    def from_hidden(self, hidden: Tensor) -> Tensor:
+        r""":math:`z` of what the first layer gives.
 
         Args:
-            hidden (torch.Tensor): As for :meth:`rest`.
-            inplace (bool, optional): Whether :obj:`hidden` may be overwritten,
-                where no gradient is wanted. (default: :obj:`False`)
+            hidden (torch.Tensor): :math:`W_1 (o_j - o_i) + b_1`,
+                :obj:`[*, hidden_channels]`.
         """
-        return silu(self.lin2(silu(hidden, inplace)), inplace)
+        return self.lin3(silu(self.lin2(silu(hidden))))
 
     def config(self) -> dict[str, int]:
         """The constructor arguments."""

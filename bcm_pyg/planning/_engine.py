@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
-import logging
-import os
-import sys
 import threading
-import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bcm_pyg.kernels import (
+    Bounds,
+    Expanded,
+    Found,
+    Graph,
+    Map,
+    Scratch,
+    load_kernels,
+    scratch_for,
+)
 from bcm_pyg.utils import Adjacency
 
-from ._arrays import Bounds, Expanded, Found, Graph, Map, Scratch, scratch_for
 from ._plain import PlainEngine
 from .base import Scorer
 from .plan import Plan
@@ -46,7 +46,7 @@ class CompiledEngine:
     def __init__(
         self, graph: Graph, net: Map, bounds: Bounds, scratch: Scratch
     ) -> None:
-        code = kernels()
+        code = load_kernels()
         self.walk = partial(code.walk, graph, net, scratch)
         self.backtrack = partial(code.backtrack, graph, net, scratch)
         self.lookahead = partial(code.lookahead, graph, net, scratch)
@@ -199,7 +199,7 @@ def compiled_map(scorer: Scorer) -> tuple[Map, Bounds] | None:
     A scorer that they can read has a method :obj:`for_kernels`.
     """
     read = getattr(scorer, 'for_kernels', None)
-    if read is None or kernels() is None:
+    if read is None or load_kernels() is None:
         return None
     return read()
 
@@ -232,102 +232,3 @@ def _plan_of(parts: list[Found], device: torch.device) -> Plan:
         walked_cost=torch.from_numpy(found.walked),
     )
     return plan if device.type == 'cpu' else plan.to(device)
-
-
-# --- the kernels, loaded when first needed ---------------------------------
-
-_LOADING = threading.Lock()
-_LOADED: list[ModuleType | None] = []
-#: Whether compiled code is kept; decided before the kernels are imported.
-CACHES = False
-
-
-def kernels() -> Any:
-    """The module of kernels, compiled; None where that is not possible."""
-    if not _LOADED:
-        with _LOADING:
-            if not _LOADED:
-                _LOADED.append(_load())
-    return _LOADED[0]
-
-
-def cache_folder() -> Path | None:
-    """Where compiled code is kept, or None if no file can be written there.
-
-    :obj:`NUMBA_CACHE_DIR`, or the cache folder of the user.
-    """
-    try:
-        if given := os.environ.get('NUMBA_CACHE_DIR'):
-            folder = Path(given)
-        elif given := os.environ.get(
-            'LOCALAPPDATA' if sys.platform == 'win32' else 'XDG_CACHE_HOME'
-        ):
-            folder = Path(given) / 'bcm_pyg'
-        elif sys.platform == 'darwin':
-            folder = Path.home() / 'Library' / 'Caches' / 'bcm_pyg'
-        else:
-            folder = Path.home() / '.cache' / 'bcm_pyg'
-        probe = folder / f'.probe-{os.getpid()}-{threading.get_ident()}'
-        folder.mkdir(parents=True, exist_ok=True)
-        probe.touch()
-        probe.unlink()
-    except (OSError, RuntimeError):  # there may be no home
-        return None
-    return folder
-
-
-def _load() -> ModuleType | None:
-    global CACHES
-    try:
-        import numba
-        from numba.core import config as numba_config
-
-        folder = cache_folder()
-        CACHES = folder is not None
-        if folder is not None:
-            folder = folder / _key(numba.__version__)
-        if folder is None or not (folder / 'done').exists():
-            logging.getLogger('bcm_pyg').warning(
-                'compiling the readouts, %s: about 15 seconds ...',
-                'once' if folder else 'for this process',
-            )
-        config: Any = numba_config
-        before = config.CACHE_DIR
-        try:
-            config.CACHE_DIR = str(folder or '')
-            from . import _compiled
-        finally:
-            config.CACHE_DIR = before
-        _compiled.compile_all()
-        if folder is not None:
-            with suppress(OSError):  # it is announced once more then
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / 'done').touch()
-    except Exception as error:  # whatever numba, LLVM or a disk may raise
-        warnings.warn(
-            'the readouts cannot be compiled, so planning is slow '
-            f'({type(error).__name__}: {error})',
-            stacklevel=2,
-        )
-        return None
-    if folder is None:
-        warnings.warn(
-            'the compiled readouts cannot be kept, as no file can be written '
-            'to the cache folder: every process compiles them anew. Set '
-            'NUMBA_CACHE_DIR to a folder where files can be written',
-            stacklevel=2,
-        )
-    return _compiled
-
-
-def _key(version: str) -> str:
-    """What the kernels are compiled from and by.
-
-    A folder of its own for each: numba looks for changes in the file of a
-    function alone, not in those of the functions that it calls.
-    """
-    digest = hashlib.sha256(f'{version} {sys.version}'.encode())
-    here = Path(__file__).parent
-    for source in (here / '_arrays.py', *sorted(here.glob('_compiled/*.py'))):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from bcm_pyg.nn.encoders.landmark_distances import find_landmarks
+from bcm_pyg.kernels import Bounds, Found, Map, blank_map
+from bcm_pyg.nn.encoders.parts.landmark_distances import find_landmarks
 from bcm_pyg.utils import Adjacency, check_int
 
-from ._arrays import Bounds, Found, Map, blank_map
 from ._engine import Engine, in_parts
 from .base import EdgeScores
 from .plan import Plan

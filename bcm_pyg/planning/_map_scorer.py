@@ -10,16 +10,22 @@ from typing import TypeGuard
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import silu
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.kernels import NO_BOUNDS, TILE, Bounds, Map
 from bcm_pyg.nn import BCM, Transition
-from bcm_pyg.nn.modes import evaluating
-from bcm_pyg.nn.scoring import pair_scores, with_terminal
-from bcm_pyg.nn.values import MAX_ROWS, block_values, pair_values
+from bcm_pyg.nn.scoring import (
+    MAX_ROWS,
+    block_values,
+    evaluating,
+    pair_scores,
+    pair_values,
+    with_terminal,
+)
 from bcm_pyg.utils import Adjacency
 
-from ._arrays import NO_BOUNDS, TILE, Bounds, Map
 from .base import EdgeScores
 
 #: Slopes of more bytes are not kept: every hop makes their passes anew.
@@ -140,10 +146,9 @@ class MapScorer:
         last = self.transition.lin3.weight
         for first in range(0, num_edges, MAX_ROWS):
             part = slice(first, first + MAX_ROWS)
-            feature = self.transition.features(
-                self.hidden.index_select(0, self.adjacency.dst[part])
-                - source.index_select(0, self.adjacency.src[part])
-            )
+            hidden = self.hidden.index_select(0, self.adjacency.dst[part])
+            hidden -= source.index_select(0, self.adjacency.src[part])
+            feature = silu(self.transition.lin2(silu(hidden)))
             u = feature @ last.T
             slope[part] = u @ (-2 * last)
             offset[part] = u.square().sum(-1)
@@ -198,13 +203,13 @@ def _hidden_rows(model: BCM, data: Data) -> Tensor:
     num_nodes = int(data.num_nodes)
     with evaluating(model):
         if not getattr(model.encoder, 'per_node', False):
-            hidden = model.hidden(data)
+            hidden = model.project_nodes(data)
         else:
             width = model.transition.hidden_channels
             hidden = model.transition.lin1.weight.new_empty(num_nodes, width)
             nodes = torch.arange(num_nodes, device=hidden.device)
             for part in nodes.split(MAX_ROWS):
-                hidden[part] = model.hidden(data, part)
+                hidden[part] = model.project_nodes(data, part)
     for first in range(0, num_nodes, MAX_ROWS):
         bad = ~torch.isfinite(hidden[first : first + MAX_ROWS]).all(dim=1)
         if bool(bad.any()):

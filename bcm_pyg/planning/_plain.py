@@ -15,9 +15,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import torch
 
+from bcm_pyg.kernels import Expanded, Found
 from bcm_pyg.utils import Adjacency
 
-from ._arrays import Expanded, Found
 from .base import Scorer, cost_scale
 
 #: What stands for a score that is no number, or infinite: last, but not lost.

@@ -8,6 +8,10 @@ from typing import Any, Self, overload
 import numpy as np
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.graph import fingerprint, labels_of, planning_graph
 
 
 @dataclass(frozen=True)
@@ -194,6 +198,40 @@ class Plan:
     def paths(self) -> list[list[int]]:
         """The nodes of all routes."""
         return [self.path(query) for query in range(len(self))]
+
+    def to_labels(self, data: Data) -> list[list[Any]]:
+        """Routes as lists of node labels (see :func:`bcm_pyg.graph.labels_of`).
+
+        For a graph from networkx these are paths as networkx has them. The list
+        of a query without a route is empty.
+
+        Args:
+            data (torch_geometric.data.Data): The graph that was planned on.
+        """
+        labels = labels_of(data)
+        self.check_graph(data)
+        return [[labels[node] for node in path] for path in self.paths()]
+
+    def check_graph(self, data: Data) -> None:
+        """Refuses a graph that is not the one that was planned on."""
+        num_nodes = int(data.num_nodes)
+        if self.nodes.numel() and int(self.nodes.max()) >= num_nodes:
+            raise BCMError(
+                f'the plan visits node {int(self.nodes.max())}, but data has '
+                f'{num_nodes} nodes: pass the graph that was planned on'
+            )
+        if self.graph is None:
+            return
+        try:
+            data = planning_graph(data)
+        except BCMError:  # costs have another name here: nothing to compare
+            return
+        if fingerprint(data) != self.graph:
+            raise BCMError(
+                'the plan is of another graph, or of other costs: pass the '
+                'graph that was planned on (of a simplified graph, the full '
+                'one)'
+            )
 
     def to(self, device: torch.device | str) -> Plan:
         """The plan with its tensors on a device."""

@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.kernels import load_kernels
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import (
     as_ids,
@@ -20,7 +21,6 @@ from bcm_pyg.utils import (
     scatter_min,
 )
 
-from ._engine import kernels
 from ._landmarks import LandmarkBounds, certified, with_bounds
 from ._map_scorer import MapScorer, is_map
 from .base import BasePlanner, CheckedScorer, Readout, Scorer, cost_scale
@@ -103,7 +103,7 @@ class Planner(BasePlanner):
             self.readout, complete, epsilon, landmarks
         )
         if is_map(model):
-            kernels()  # compiled at the first time
+            load_kernels()  # compiled at the first time
             super().__init__(data, model.device)
             info = model.info
             if info.training and info.fingerprint not in (
@@ -126,6 +126,12 @@ class Planner(BasePlanner):
         else:
             super().__init__(data)
             self.scorer = CheckedScorer(model, self.adjacency)
+
+    def refresh(self, model: object) -> None:
+        """Reads a map that was trained further, on the same graph."""
+        if not is_map(model):
+            raise BCMError(f'model must be a BCM (got {type(model).__name__})')
+        self.scorer = MapScorer(model, self.data, self.adjacency)
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
         plan = self.readout(self.scorer, self.adjacency, starts, goals)

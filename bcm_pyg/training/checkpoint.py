@@ -7,11 +7,13 @@ another run leaves the caller's map as it was.
 from __future__ import annotations
 
 import json
+import math
 import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,80 +28,73 @@ from bcm_pyg.io import (
     refusing,
     write_file,
 )
-from bcm_pyg.nn import BCM, NodeEncoder
-from bcm_pyg.utils import Processes
+from bcm_pyg.nn import NodeEncoder
 
+from ._progress import History, Progress
 from .distributed import shared_bytes
-from .history import History
-from .targets import Targets
+from .optim import make_optimizer
+from .targets import Blocks, Run
 
 FORMAT = Format('checkpoint', 2)
+
+#: Seconds between two checkpoints.
+CHECKPOINT_EVERY = 30.0
 
 #: Columns of a history, in the order in which they are kept.
 COLUMNS = ('step', 'seconds', 'loss', 'gap', 'success_rate')
 
 
-class Progress(NamedTuple):
-    """How far a run is: its history, the losses since the last validation, the
-    pairs trained, the validations that are past, and its wall time.
-    """
-
-    history: History
-    losses: list[float]
-    rows: int = 0
-    validations: int = 0
-    seconds: float = 0.0
-
-
 class Checkpoint:
-    """The file that keeps the state of a run.
+    """The file that keeps the state of a run, if one is wanted.
 
     Args:
-        path (Path, optional): The file, if one is wanted.
-        settings (Dict[str, Any]): How the map is trained, of JSON types alone.
-        model (BCM): The map.
+        path (Path, optional): The file. Of many processes the leader has it.
+        run (Run): The run.
         optimizer (torch.optim.Optimizer): Its optimiser.
-        targets (Targets): What makes its blocks.
-        generator (torch.Generator): What they are drawn with.
-        processes (Processes): Those that share the run. The leader has the
-            file.
+        blocks (Blocks): What makes its blocks.
+        progress (Progress): How far it is.
     """
 
     def __init__(
         self,
         path: Path | None,
-        settings: dict[str, Any],
-        model: BCM,
+        run: Run,
         optimizer: torch.optim.Optimizer,
-        targets: Targets,
-        generator: torch.Generator,
-        processes: Processes,
+        blocks: Blocks,
+        progress: Progress,
     ) -> None:
         self.path = path
-        self.model = model
+        self.model = run.model
+        self.config = run.config
         self.optimizer = optimizer
-        self.targets = targets
-        self.generator = generator
-        self.processes = processes
+        self.blocks = blocks
+        self.generator = run.sampler.generator
+        self.progress = progress
+        self.processes = run.processes
         #: What a run that goes on must have in common with this one.
         self.identity = {
-            'config': settings,
-            'graph': model.info.fingerprint,
-            'terminal': model.terminal,
-            'encoder': _describe(model.encoder),
+            'config': run.config.to_dict(),
+            'graph': run.model.info.fingerprint,
+            'terminal': run.model.terminal,
+            'encoder': _describe(run.model.encoder),
         }
+        self._saved = -math.inf  # when
 
-    def save(self, progress: Progress) -> None:
-        """Writes the file, if one is wanted."""
-        if self.path is not None and self.processes.leads:
-            tensors = self._state(self.optimizer, progress)
-            write_file(self.path, FORMAT, self.identity, tensors)
+    def save(self, force: bool = True) -> None:
+        """Writes the file; without :obj:`force` just every half minute."""
+        if self.path is None or not self.processes.leads:
+            return
+        if not force and time.perf_counter() - self._saved <= CHECKPOINT_EVERY:
+            return
+        tensors = self._state(self.optimizer)
+        write_file(self.path, FORMAT, self.identity, tensors)
+        self._saved = time.perf_counter()
 
-    def load(self) -> Progress | None:
+    def load(self) -> None:
         """Takes over the state of the run, if there is a file that fits."""
         content = self._content()
         if content is None:
-            return None
+            return
         identity, tensors = read_file(content, FORMAT, self.path)
         for name, here in self.identity.items():
             if identity.get(name) != here:
@@ -109,7 +104,7 @@ class Checkpoint:
                     'give the same one'
                 )
         with refusing(f'{self.path} does not fit this map'):
-            return self._restore(tensors)
+            self._restore(tensors)
 
     def _content(self) -> bytes | None:
         """What is in the file of the leader, for all processes."""
@@ -127,20 +122,19 @@ class Checkpoint:
                 content = b''  # which all processes refuse, as damaged
         return content if alone else shared_bytes(self.processes, content)
 
-    def _state(
-        self, optimizer: torch.optim.Optimizer, progress: Progress
-    ) -> dict[str, Tensor]:
+    def _state(self, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
         """All numbers of a run. They may be NaN, which JSON does not have."""
-        history, losses, *counts = progress
+        progress = self.progress
+        columns = [getattr(progress.history, name) for name in COLUMNS]
         parts = {
             'model': self.model.state_dict(),
             'optimizer': _optimizer_state(optimizer),
-            'targets': self.targets.state(),
+            'targets': self.blocks.state(),
             'run': {
                 'generator': self.generator.get_state(),
-                'history': _doubles([getattr(history, x) for x in COLUMNS]),
-                'losses': _doubles(losses),
-                'counts': _doubles([history.steps, *counts]),
+                'history': _doubles(columns),
+                'losses': _doubles(progress.losses),
+                'counts': _doubles(progress.counts()),
             },
         }
         return {
@@ -149,10 +143,10 @@ class Checkpoint:
             for key, value in tensors.items()
         }
 
-    def _restore(self, tensors: dict[str, Tensor]) -> Progress:
+    def _restore(self, tensors: dict[str, Tensor]) -> None:
         """The caller's map comes last, when nothing can go wrong any more."""
-        twin = _stepped_twin(self.optimizer)
-        like = self._state(twin, Progress(History(), []))
+        twin = self._stepped_twin()
+        like = self._state(twin)
         for key in ('run.history', 'run.losses'):  # of any length
             length = tensors[key].size(-1) if key in tensors else 0
             like[key] = like[key].new_zeros(*like[key].shape[:-1], length)
@@ -173,13 +167,27 @@ class Checkpoint:
             _part(tensors, name)
             for name in ('model', 'optimizer', 'targets', 'run')
         )
-        progress = _progress(run)
+        history = _history(run)
         _load_optimizer(self.optimizer, moments, twin)
-        self.targets.load_state(pool)
+        self.blocks.load_state(pool)
         self.generator.set_state(run['generator'])
+        losses, counts = run['losses'].tolist(), run['counts'].tolist()
+        self.progress.go_on(history, losses, counts)
         self.model.load_state_dict(weights)
-        self.targets.rescale()
-        return progress
+        self.blocks.rescale()
+
+    def _stepped_twin(self) -> torch.optim.Optimizer:
+        """Another optimiser of the same settings and shapes, with state."""
+        twins = [
+            torch.nn.Parameter(torch.zeros_like(parameter))
+            for group in self.optimizer.param_groups
+            for parameter in group['params']
+        ]
+        for twin in twins:
+            twin.grad = torch.zeros_like(twin)
+        other = make_optimizer(twins, self.config)
+        other.step()
+        return other
 
 
 def _describe(encoder: torch.nn.Module) -> dict[str, str]:
@@ -204,16 +212,12 @@ def _doubles(values: Any) -> Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
 
-def _progress(run: Mapping[str, Tensor]) -> Progress:
-    *counts, seconds = run['counts'].tolist()
-    steps, rows, validations = map(int, counts)
+def _history(run: Mapping[str, Tensor]) -> History:
     columns = dict(zip(COLUMNS, run['history'].tolist(), strict=True))
     columns['step'] = [int(step) for step in columns['step']]
-    if min(*counts, seconds, *columns['step']) < 0:
+    if min(*run['counts'].tolist(), *columns['step']) < 0:
         raise BCMError('the run has counts below 0')
-    history = History(**columns, steps=steps)
-    losses = run['losses'].tolist()
-    return Progress(history, losses, rows, validations, seconds)
+    return History(**columns)
 
 
 def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
@@ -223,20 +227,6 @@ def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
         for index, entries in optimizer.state_dict()['state'].items()
         for name, value in entries.items()
     }
-
-
-def _stepped_twin(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
-    """Another of its kind, for parameters of the same shapes, with state."""
-    twins = [
-        torch.nn.Parameter(torch.zeros_like(parameter))
-        for group in optimizer.param_groups
-        for parameter in group['params']
-    ]
-    for twin in twins:
-        twin.grad = torch.zeros_like(twin)
-    other = type(optimizer)(twins)  # type: ignore[call-arg]
-    other.step()
-    return other
 
 
 def _load_optimizer(

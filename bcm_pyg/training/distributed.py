@@ -9,12 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import signal
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
-from types import FrameType
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -22,12 +17,9 @@ from torch import Tensor
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.nn import BCM
-from bcm_pyg.nn.objective import bellman_target, is_trained
-from bcm_pyg.nn.scoring import with_terminal
-from bcm_pyg.utils import Adjacency, Processes, scatter_amin
+from bcm_pyg.utils import Processes
 
 from .config import FitConfig
-from .targets import Block
 
 
 def begin_together(processes: Processes, model: BCM, config: FitConfig) -> None:
@@ -36,13 +28,11 @@ def begin_together(processes: Processes, model: BCM, config: FitConfig) -> None:
     They must have the same graph, configuration and kind of map; the weights
     are those of the leader.
     """
-    if processes.size == 1:
-        return
     state = model.state_dict()
     shapes = {k: [*v.shape, str(v.dtype)] for k, v in state.items()}
     parts = {
         'graph': model.info.fingerprint,
-        'config': asdict(config),
+        'config': config.to_dict(),
         'map': [shapes, model.terminal],
     }
     mine = [_number(part) for part in parts.values()]
@@ -63,37 +53,12 @@ def _number(part: Any) -> int:
     return int.from_bytes(digest[:8], 'little', signed=True)
 
 
-def share_of_block(
-    processes: Processes, block: Block, model: BCM, adjacency: Adjacency
-) -> Block:
-    """The goals of a block that are this process's, maybe none.
-
-    It knows its weight: losses of all shares add up to the loss of the block,
-    which is a mean over what is trained and over what is to decide.
-    """
-    head, tail = adjacency.dst[block.edge], block.sources[block.row]
-    cost = adjacency.cost[block.edge] / model.cost_scale
-    at_goal = head[:, None] == block.goals
-    target = bellman_target(cost, block.next_value)
-    trained = is_trained(target, tail, head, block.goals).sum(dim=0)
-    wanted = with_terminal(target, at_goal, cost[:, None], model.terminal)
-    wanted = wanted.masked_fill(tail[:, None] == block.goals, float('inf'))
-    best = scatter_amin(wanted, block.row, 0, block.sources.numel())
-    decided = best.isfinite().sum(dim=0)
-    mine = processes.share(block.goals.numel())
-    return block._replace(
-        goals=block.goals[mine],
-        next_value=block.next_value[:, mine],
-        trained_share=_share(trained, mine),
-        decided_share=_share(decided, mine),
-    )
-
-
-def _share(count: Tensor, mine: slice) -> float:
-    return float(count[mine].sum()) / max(1.0, float(count.sum()))
-
-
-class GradientSum:
+def sum_gradients(
+    processes: Processes,
+    parameters: Sequence[Tensor],
+    loss: float,
+    interrupted: bool,
+) -> float:
     """Sums gradients and losses over processes, in one flat bucket.
 
     Ctrl-C in one of them travels along, so that all end at the same step.
@@ -101,59 +66,33 @@ class GradientSum:
     Args:
         processes (Processes): The processes.
         parameters (Sequence[torch.Tensor]): What is trained.
+        loss (float): The loss of this process.
+        interrupted (bool): Whether this process had a Ctrl-C.
+
+    Returns:
+        The summed loss.
+
+    Raises:
+        KeyboardInterrupt: On all processes, after Ctrl-C on one of them.
     """
-
-    def __init__(
-        self, processes: Processes, parameters: Sequence[Tensor]
-    ) -> None:
-        self.processes = processes
-        self.parameters = parameters
-        self.interrupted = False
-
-    def __call__(self, loss: float) -> float:
-        """Leaves the summed gradients, and returns the summed loss.
-
-        Raises:
-            KeyboardInterrupt: On all processes, after Ctrl-C on one of them.
-        """
-        used = [float(p.grad is not None) for p in self.parameters]
-        facts = [*used, loss, float(self.interrupted)]
-        first = self.parameters[0]
-        flat = [
-            (torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1)
-            for p in self.parameters
-        ]
-        bucket = torch.cat([*flat, first.new_tensor(facts)])
-        bucket = self.processes.total(bucket)
-        *used, loss, interrupted = bucket[-len(facts) :].tolist()
-        if interrupted > 0:
-            raise KeyboardInterrupt
-        pieces = bucket[: -len(facts)].split([p.numel() for p in flat])
-        for parameter, piece, times in zip(
-            self.parameters, pieces, used, strict=True
-        ):
-            parameter.grad = None
-            if times > 0:
-                piece = piece.view(parameter.shape)
-                parameter.grad = piece.to(parameter.dtype)
-        return loss
-
-    @contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """Keeps Ctrl-C for the next sum; alone, it comes at once."""
-        main = threading.current_thread() is threading.main_thread()
-        if self.processes.size == 1 or not main:
-            yield
-            return
-
-        def remember(number: int, frame: FrameType | None) -> None:
-            self.interrupted = True
-
-        before = signal.signal(signal.SIGINT, remember)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
+    used = [float(p.grad is not None) for p in parameters]
+    facts = [*used, loss, float(interrupted)]
+    flat = [
+        (torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1)
+        for p in parameters
+    ]
+    bucket = torch.cat([*flat, parameters[0].new_tensor(facts)])
+    bucket = processes.total(bucket)
+    *used, loss, interrupts = bucket[-len(facts) :].tolist()
+    if interrupts > 0:
+        raise KeyboardInterrupt
+    pieces = bucket[: -len(facts)].split([p.numel() for p in flat])
+    for parameter, piece, times in zip(parameters, pieces, used, strict=True):
+        parameter.grad = None
+        if times > 0:
+            piece = piece.view(parameter.shape)
+            parameter.grad = piece.to(parameter.dtype)
+    return loss
 
 
 def shared_bytes(processes: Processes, content: bytes | None) -> bytes | None:

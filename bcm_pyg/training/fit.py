@@ -1,27 +1,34 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 
 import torch
+from torch.nn.utils import clip_grad_norm_
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.nn import BCM
-from bcm_pyg.nn.modes import evaluating
+from bcm_pyg.nn.scoring import evaluating
 from bcm_pyg.utils import Adjacency, Processes, as_path
 
+from ._progress import Callback, History, Interrupt, Progress
+from .checkpoint import Checkpoint
 from .config import FitConfig
-from .distributed import begin_together
-from .graph_defaults import resolve_config
-from .history import History
+from .distributed import begin_together, sum_gradients
+from .objective import block_loss, drop_noise
+from .optim import learning_rate, make_optimizer
+from .sampling import PairSampler
 from .sweeps import hop_diameter
-from .trainer import Callback, Trainer
+from .targets import Block, Run
+
+#: Gradients longer than this are shortened: the first backups can be wild.
+MAX_GRAD_NORM = 10.0
 
 
 def fit(
@@ -31,7 +38,7 @@ def fit(
     *,
     progress: bool = False,
     callback: Callback | None = None,
-    resume: str | PathLike[str] | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     distributed: bool | None = None,
 ) -> History:
     r"""Trains a map on a graph, from its local edge costs.
@@ -49,29 +56,23 @@ def fit(
     before, also on an earlier state of the graph. Ctrl-C ends the training and
     leaves a usable map.
 
-    **Processes.** Where a process group of :mod:`torch.distributed` is
-    initialised and has more than one process, all of them must call this
-    alike, and train one map together: each takes a share of the goals of every
-    step, so that a step is that of one process up to rounding, as long as its
-    goals are at least as many. All begin with the weights of process 0; it
-    alone validates, calls back, shows the bar and reads and writes the file to
-    resume from, and its clock is the one that counts. All return the same map
-    and history. A process that dies ends the others with an error, at the
-    latest after the timeout of the group; the file stays usable, also by
-    another number of processes.
+    **Processes.** Where :mod:`torch.distributed` has a group of more than one
+    process, all of them must call this alike. They train one map together:
+    each takes a share of the goals of every step, so that a step is that of one
+    process up to rounding. All begin with the weights of process 0; it alone
+    validates, calls back, shows the bar, and reads and writes the checkpoint.
+    A process that dies ends the others with an error, at the latest after the
+    timeout of the group.
 
-    **Determinism.** Same seed, same initial weights, same machine, same number
-    of threads and processes, a budget of steps: same weights and routes, bit
-    for bit, also through :obj:`resume`. Not promised: the same bits on other
-    machines, versions of PyTorch, numbers of threads or processes, or on GPUs,
-    where sums have no fixed order; nor with a time budget, since how many steps
-    fit into it is up to the machine. Encoders that draw random numbers
-    themselves (dropout) draw from the global generator.
+    **Determinism.** Same seed, initial weights, machine, number of threads and
+    processes, and a budget of steps: same weights and routes, bit for bit, also
+    through a checkpoint. Not promised on GPUs, where sums have no fixed order,
+    with a time budget, or for encoders that draw random numbers themselves.
 
-    Memory: a step needs about 30 rows of 256 floats per pair, the targets
-    :obj:`4 N (pool + 5 * draws * renew)` bytes and 1 kB per node; with the
-    paper's terminal convention and other than its targets another
-    :obj:`E * draws * renew` bytes.
+    **Memory.** A step needs about 30 rows of 256 floats per pair, the targets
+    :obj:`4 N (goal_pool + 5 * bootstrap_samples * refresh)` bytes and 1 kB per
+    node; with the paper's terminal convention and other than its targets
+    another :obj:`E * bootstrap_samples * refresh` bytes.
 
     Args:
         model (BCM): The map.
@@ -82,9 +83,9 @@ def fit(
             :obj:`False`)
         callback (Callable, optional): Called as :obj:`callback(step, metrics)`
             at every validation. (default: :obj:`None`)
-        resume (str or os.PathLike, optional): A file that keeps the state of
-            the run, written every half minute, at Ctrl-C and at the end. Where
-            it exists already, training goes on from it as if it had never
+        checkpoint (str or os.PathLike, optional): A file that keeps the state
+            of the run, written every half minute, at Ctrl-C and at the end.
+            Where it exists already, training goes on from it as if it had never
             stopped. (default: :obj:`None`)
         distributed (bool, optional): :obj:`False` trains in this process alone
             although there is a group, :obj:`True` refuses to where there is
@@ -107,42 +108,134 @@ def fit(
         raise BCMError(f'model must be a BCM (got {type(model).__name__})')
     config = FitConfig() if config is None else config
     if not isinstance(config, FitConfig):
-        raise BCMError(
-            f'config must be a FitConfig (got {type(config).__name__})'
-        )
-    checkpoint = None if resume is None else as_path('resume', resume)
-    if checkpoint is not None and os.path.isdir(checkpoint):
-        raise BCMError(f'resume must name a file (got the folder {checkpoint})')
+        raise BCMError(f'config must be a FitConfig (got {config!r:.80})')
+    if callback is not None and not callable(callback):
+        raise BCMError(f'callback must be callable (got {callback!r:.80})')
+    path = None if checkpoint is None else as_path('checkpoint', checkpoint)
+    if path is not None and path.is_dir():
+        raise BCMError(f'checkpoint must name a file (got the folder {path})')
     data = planning_graph(data).to(model.device)
     adjacency = Adjacency.from_data(data)
-    config = resolve_config(config, adjacency)
+    diameter = hop_diameter(adjacency)
+    config = config.resolve(adjacency, diameter)
     processes = Processes(distributed)
     was_training = model.training
     try:
         with _undone_on_error(model):
-            model.adopt(data)
+            model._adopt(data)
             with torch.no_grad(), evaluating(model):
-                model.hidden(data, adjacency.src[[0, -1]])  # does it fit?
-            begin_together(processes, model, config)
+                model.project_nodes(data, adjacency.src[[0, -1]])  # it fits
+            if processes.size > 1:
+                begin_together(processes, model, config)
             model.train()
-            trainer = Trainer(
-                model, data, config, progress, callback, checkpoint, processes
-            )
-            trainer.resume()
-        history = trainer.run()
+            sampler = PairSampler(adjacency, config.seed)
+            run = Run(model, data, sampler, config, processes)
+            shown = Progress(run, progress, callback)
+            trainer = Trainer(run, shown, path)
+        history = trainer.train()
     finally:
         model.train(was_training)
-    training = {
-        'config': asdict(config),
-        'hop_diameter': hop_diameter(adjacency),  # to judge the sweeps by
+    facts = {
+        'config': config.to_dict(),
+        'hop_diameter': diameter,  # to judge the backups by
         'mean_cost': model._mean_cost,  # what the cost scale was chosen for
-        'steps': history.steps,
-        'seconds': trainer.seconds(),
-        'validation_gap': _last(history.gap),
-        'validation_success_rate': _last(history.success_rate),
+        **shown.summary(),
     }
-    model.info = replace(model.info, training=training)
+    model.info = replace(model.info, training=facts)
     return history
+
+
+class Trainer:
+    """The loop of :func:`fit`; it goes on from a checkpoint that is there."""
+
+    def __init__(self, run: Run, progress: Progress, path: Path | None) -> None:
+        self.run = run
+        self.progress = progress
+        self.alone = run.processes.size == 1
+        self.interrupt = Interrupt(self.alone)
+        self.parameters = [p for p in run.model.parameters() if p.requires_grad]
+        self.optimizer = make_optimizer(self.parameters, run.config)
+        self.blocks = run.config.target_settings.blocks(run)
+        self.checkpoint: Checkpoint | None = None
+        if path is not None or not self.alone:  # process 0 may have a path
+            self.checkpoint = Checkpoint(
+                path, run, self.optimizer, self.blocks, progress
+            )
+            self.checkpoint.load()
+
+    def train(self) -> History:
+        """Trains until the budget is spent, or Ctrl-C."""
+        history = self.progress.history
+        with self.progress, self.interrupt:
+            try:
+                self._loop()
+            except KeyboardInterrupt:
+                # If in a step: what was saved last stays saved.
+                self.interrupt.came = True
+            history.interrupted = self.interrupt.came
+            try:
+                self.progress.end()
+            except KeyboardInterrupt:  # an impatient second one
+                history.interrupted |= self.alone
+        return history
+
+    def _loop(self) -> None:
+        progress = self.progress
+        self._save()  # an unwritable path is better found out now
+        while (done := progress.agreed_done()) < 1:
+            self._step(self.blocks.block(progress.history.steps), done)
+            if progress.validation_is_due(done):
+                try:
+                    progress.validate()
+                except KeyboardInterrupt:  # of the callback
+                    if self.alone:
+                        raise
+                    # The others wait for the next sum, and end there too.
+                    self.interrupt.came = True
+            if self.alone and self.interrupt.came:
+                break
+            self._save(force=False)
+        self._save()
+
+    def _save(self, force: bool = True) -> None:
+        if self.checkpoint is not None:
+            self.checkpoint.save(force)
+
+    def _step(self, block: Block, done: float) -> None:
+        progress = self.progress
+        for group in self.optimizer.param_groups:
+            group['lr'] = learning_rate(self.run.config.lr, done)
+        self.optimizer.zero_grad()
+        loss = self._backward(block)
+        if loss == 0:  # a block in which every goal is next to its sources
+            progress.history.steps += 1
+            return
+        norm = float(clip_grad_norm_(self.parameters, MAX_GRAD_NORM))
+        if not math.isfinite(loss) or not math.isfinite(norm):
+            raise BCMError(
+                f'training stopped at step {progress.history.steps}: the loss '
+                f'is {loss} and the gradient norm {norm}. The map keeps the '
+                'weights of the step before; try a lower lr'
+            )
+        self.optimizer.step()
+        progress.step(loss, block.sources.numel() * block.goals.numel())
+
+    def _backward(self, block: Block) -> float:
+        """Leaves the gradients of the loss of a block, and returns the loss."""
+        run, value, share = self.run, 0.0, None
+        if not self.alone:
+            share = run.processes.share(block.goals.numel())
+        if share is None or share.start < share.stop:
+            loss = block_loss(run, block, share)
+            value = float(loss.detach())
+            if value != 0:
+                loss.backward()
+                drop_noise(run.model)
+        if self.alone:
+            return value
+        return sum_gradients(
+            run.processes, self.parameters, value, self.interrupt.came
+        )
 
 
 @contextmanager
@@ -158,7 +251,3 @@ def _undone_on_error(model: BCM) -> Iterator[None]:
             setattr(model, name, value)
         model.cost_scale.copy_(scale)
         raise
-
-
-def _last(values: list[float]) -> float | None:
-    return values[-1] if values and math.isfinite(values[-1]) else None

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import Adjacency, Reachability
+from bcm_pyg.utils import Adjacency
 
 #: Among so many candidates at most a near source is looked for.
 MOST_CANDIDATES = 256
@@ -21,18 +21,13 @@ class PairSampler:
 
     Args:
         adjacency (Adjacency): The graph.
-        reachability (Reachability): Its reachability.
-        generator (torch.Generator): The source of randomness.
+        seed (int): Seed of the generator.
     """
 
-    def __init__(
-        self,
-        adjacency: Adjacency,
-        reachability: Reachability,
-        generator: torch.Generator,
-    ) -> None:
-        self.reachability = reachability
-        self._generator = generator
+    def __init__(self, adjacency: Adjacency, seed: int) -> None:
+        self.adjacency = adjacency
+        self.reachability = reachability = adjacency.reachability
+        self.generator = torch.Generator(adjacency.device).manual_seed(seed)
         self._goals = adjacency.dst.unique()
         self._sources = adjacency.src.unique()
         parts = reachability.weak[self._sources].unique().numel()
@@ -52,7 +47,7 @@ class PairSampler:
         """Which nodes reach the goals, bool :obj:`[N, G]`; None for all."""
         return None if self.connected else self.reachability.to_goals(goals)
 
-    def seeds(self, num: int) -> Tensor:
+    def bootstrap_nodes(self, num: int) -> Tensor:
         """Distinct sources, as many as there are if fewer than :obj:`num`."""
         return self._some(self._sources, num)
 
@@ -76,7 +71,7 @@ class PairSampler:
             pick = torch.randint(
                 self._sources.numel(),
                 (num,),
-                generator=self._generator,
+                generator=self.generator,
                 device=self._sources.device,
             )
         else:
@@ -84,7 +79,7 @@ class PairSampler:
             if float(weight.sum()) == 0:
                 raise BCMError('no source reaches any of the goals')
             pick = torch.multinomial(
-                weight, num, replacement=True, generator=self._generator
+                weight, num, replacement=True, generator=self.generator
             )
         return self._sources[pick]
 
@@ -105,17 +100,17 @@ class PairSampler:
             num (int): How many; they may repeat.
         """
         draw: dict[str, Any] = {
-            'generator': self._generator,
+            'generator': self.generator,
             'device': value.device,
         }
         goal = torch.randint(column.numel(), (num, 1), **draw)
         count = (MOST_CANDIDATES ** torch.rand(num, 1, **draw)).floor()
         candidate = self.sources(reach, num * MOST_CANDIDATES).view(num, -1)
         distance = value[candidate, column[goal]]
-        place = torch.arange(MOST_CANDIDATES, device=value.device)
+        rank = torch.arange(MOST_CANDIDATES, device=value.device)
         # At the goal itself, where the distance is 0, there is nothing to
         # learn; what is not known is NaN.
-        unfit = (place >= count) | ~(distance > 0)
+        unfit = (rank >= count) | ~(distance > 0)
         best = distance.masked_fill(unfit, float('inf')).argmin(1, keepdim=True)
         return candidate.gather(1, best).squeeze(1)
 
@@ -132,7 +127,7 @@ class PairSampler:
             more = torch.randint(
                 total,
                 (2 * num,),
-                generator=self._generator,
+                generator=self.generator,
                 device=nodes.device,
             )
             pick = torch.cat([pick, more]).unique()
@@ -141,5 +136,5 @@ class PairSampler:
     def permutation(self, num: int) -> Tensor:
         """A random order of so many things."""
         return torch.randperm(
-            num, generator=self._generator, device=self._goals.device
+            num, generator=self.generator, device=self._goals.device
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
 import numpy as np
 import torch
 from scipy.sparse.csgraph import connected_components, dijkstra
@@ -15,18 +13,12 @@ from bcm_pyg.utils import Adjacency, scatter_amin
 MAX_SLOTS = 16
 
 
-#: Of graphs in use: training asks more than once.
-_DIAMETERS: WeakKeyDictionary[Adjacency, int] = WeakKeyDictionary()
-
-
 def hop_diameter(adjacency: Adjacency) -> int:
     """A lower bound of the largest number of hops from a node to another.
 
     Six searches in the largest weak component, in turn against and along the
     edges, each from the farthest node that the last one found.
     """
-    if adjacency in _DIAMETERS:
-        return _DIAMETERS[adjacency]
     graphs = [adjacency.to_scipy(reverse=True), adjacency.to_scipy()]
     label = connected_components(graphs[0], connection='weak')[1]
     part = np.bincount(label).argmax()
@@ -36,7 +28,6 @@ def hop_diameter(adjacency: Adjacency) -> int:
         hops[np.isinf(hops)] = -1
         node = int(hops.argmax())
         most = max(most, int(hops[node]))
-    _DIAMETERS[adjacency] = most
     return most
 
 
@@ -51,13 +42,13 @@ class Sweeper:
     :func:`~bcm_pyg.utils.scatter_min` over :obj:`edge_index`. On graphs of low
     degree it runs several times faster slot by slot: first the first edge of
     every node, then the second of every node that has one, and so on, with
-    nodes sorted by degree so that a slot is a block of rows.
+    nodes sorted by degree so that the nodes of a slot come first.
 
     Args:
         adjacency (Adjacency): The graph.
         cost (torch.Tensor): Edge costs in the units of the values, :obj:`[E]`.
-        terminal (str): What an edge into the goal counts as the way on: its
-            cost, or 0 under :obj:`"paper"`.
+        terminal (str): What the last edge into the goal costs: its cost, or 0
+            under :obj:`"paper"`.
     """
 
     def __init__(
@@ -75,9 +66,9 @@ class Sweeper:
         slot = slot - adjacency.rowptr[adjacency.src]
         self._spare: tuple[Tensor, Tensor] | None = None
         self._slots: list[tuple[Tensor, Tensor]] = []
-        for place in range(min(MAX_SLOTS, int(degree.max()))):
-            rows = self._order[: int((degree > place).sum())]
-            edge = adjacency.rowptr[rows] + place
+        for number in range(min(MAX_SLOTS, int(degree.max()))):
+            nodes = self._order[: int((degree > number).sum())]
+            edge = adjacency.rowptr[nodes] + number
             self._slots.append(
                 (self._rank[adjacency.dst[edge]], cost[edge, None])
             )
@@ -103,11 +94,11 @@ class Sweeper:
         value = value[self._order]
         pinned = self._pins(goals)
         value[pinned] = 0
-        swept, way = self._scratch(value)
+        swept, through = self._scratch(value)
         for _ in range(self.adjacency.num_nodes if times is None else times):
             swept.copy_(value)
             for head, cost in self._slots:
-                part = way[: head.numel()]
+                part = through[: head.numel()]
                 torch.index_select(value, 0, head, out=part).add_(cost)
                 into = swept[: head.numel()]
                 torch.minimum(into, part, out=into)
@@ -127,11 +118,11 @@ class Sweeper:
     def _sweep_rest(self, value: Tensor, swept: Tensor) -> None:
         tail, head, cost = self._rest
         if tail.numel() > 0:
-            way = scatter_amin(value[head] + cost, tail, 0, swept.size(0))
-            torch.minimum(swept, way, out=swept)
+            through = scatter_amin(value[head] + cost, tail, 0, swept.size(0))
+            torch.minimum(swept, through, out=swept)
 
     def _pins(self, goals: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows and columns of the values that are 0 by convention."""
+        """Nodes and columns of the values that are 0 by convention."""
         column = torch.arange(goals.numel(), device=goals.device)
         if self.terminal != 'paper':
             return self._rank[goals], column

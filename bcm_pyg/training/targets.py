@@ -1,9 +1,12 @@
-"""Blocks of sources and goals to train on, with what their scores should be."""
+"""What scores are regressed on: settings, and the blocks they make."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -11,12 +14,27 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.nn import BCM
-from bcm_pyg.nn.values import block_values
-from bcm_pyg.utils import Adjacency, Processes
+from bcm_pyg.nn.scoring import block_values
+from bcm_pyg.utils import Adjacency, Processes, check_float, check_int
 
-from .config import FitConfig
 from .sampling import PairSampler
 from .sweeps import Sweeper
+
+if TYPE_CHECKING:
+    from .config import FitConfig
+
+#: Backups of the default targets as a share of the hop diameter.
+BACKUP_SHARE = 0.3
+#: Bootstrap nodes over the root of the number of nodes. More make the minimum
+#: over noisy values too low, fewer make the way over one of them a detour.
+NODE_SHARE = 2.4
+#: Bootstrap samples, and steps between refreshes, where they are cheap.
+SAMPLES, REFRESH_EVERY = 4, 8
+#: Values that the backups of a step may update: a third of the time of a step.
+#: Beyond, on graphs of many thousand nodes, samples become fewer first. A
+#: quarter of it left the values of long mazes far too low: what is known of a
+#: goal spreads by refreshes.
+MAX_BACKED_UP = 2**24
 
 
 class Block(NamedTuple):
@@ -26,58 +44,76 @@ class Block(NamedTuple):
         sources: :obj:`[S]` nodes.
         goals: :obj:`[G]` nodes.
         edge: :obj:`[M]` ids of all edges that leave the sources.
-        row: :obj:`[M]` the position in :obj:`sources` that each leaves.
+        source: :obj:`[M]` the position in :obj:`sources` that each leaves.
         next_value: :obj:`[M, G]` the value of the head of each edge, in units
             of the map's cost scale; infinite where the goal cannot be reached,
             NaN where it is not known.
-        trained_share: Where the block is part of a larger one, its share of
-            that one's trained scores.
-        decided_share: The same of its decisions to rank.
     """
 
     sources: Tensor
     goals: Tensor
     edge: Tensor
-    row: Tensor
+    source: Tensor
     next_value: Tensor
-    trained_share: float = 1.0
-    decided_share: float = 1.0
+
+
+class Run(NamedTuple):
+    """What a run of :func:`~bcm_pyg.fit` is made of.
+
+    Attributes:
+        model: The map.
+        data: Its canonical graph.
+        sampler: Draws sources and goals, and knows the edges.
+        config: How to train, nothing left to default.
+        processes: Those that share the work, each for some of the goals;
+            blocks are the same on all.
+    """
+
+    model: BCM
+    data: Data
+    sampler: PairSampler
+    config: FitConfig
+    processes: Processes
 
 
 class Targets(ABC):
-    """Makes the block of each step.
+    """Settings of what scores are regressed on, for :class:`FitConfig`.
 
-    Args:
-        model (BCM): The map.
-        data (torch_geometric.data.Data): Its canonical graph.
-        adjacency (Adjacency): Its edges.
-        sampler (PairSampler): Draws sources and goals.
-        config (FitConfig): How to train, nothing left to default.
-        processes (Processes, optional): Those that share the work, each for
-            some of the goals; the blocks are the same on all. (default: this
-            one alone)
+    Targets of one's own subclass this and :class:`Blocks`; a frozen dataclass
+    has its settings recorded with the map.
     """
 
-    def __init__(
-        self,
-        model: BCM,
-        data: Data,
-        adjacency: Adjacency,
-        sampler: PairSampler,
-        config: FitConfig,
-        processes: Processes | None = None,
-    ) -> None:
-        self.model = model
-        self.data = data
-        self.adjacency = adjacency
-        self.sampler = sampler
-        self.config = config
-        self.processes = processes or Processes(distributed=False)
-        # Of these rows just those that a step needs are ever filled in.
+    @abstractmethod
+    def blocks(self, run: Run) -> Blocks:
+        """What makes the blocks of a run."""
+
+    def resolve(self, adjacency: Adjacency, hop_diameter: int) -> Self:
+        """The same with what depends on the graph filled in."""
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and settings, for JSON."""
+        names = {kind: name for name, kind in TARGETS.items()}
+        settings: dict[str, Any] = asdict(self) if is_dataclass(self) else {}
+        kind = type(self)
+        return {'name': names.get(kind, qualified_name(kind)), **settings}
+
+
+class Blocks(ABC):
+    """Makes the block of each step of a run."""
+
+    def __init__(self, run: Run) -> None:
+        self.model = run.model
+        self.data = run.data
+        self.sampler = run.sampler
+        self.adjacency = run.sampler.adjacency
+        self.config = run.config
+        self.processes = run.processes
+        # Of these just those that a step needs are ever filled in.
         self._hidden = torch.zeros(
-            adjacency.num_nodes,
-            model.transition.hidden_channels,
-            device=adjacency.device,
+            self.adjacency.num_nodes,
+            self.model.transition.hidden_channels,
+            device=self.adjacency.device,
         )
 
     @abstractmethod
@@ -94,7 +130,7 @@ class Targets(ABC):
     def rescale(self) -> None:  # noqa: B027
         """To be called when the map has got another cost scale."""
 
-    def _map_values(
+    def map_values(
         self, nodes: Tensor, goals: Tensor, reach: Tensor | None
     ) -> Tensor:
         """The map's values of some nodes for some goals, :obj:`[S, G]`.
@@ -103,119 +139,123 @@ class Targets(ABC):
         """
         edge, _ = self.adjacency.out_edges(nodes)
         needed = torch.cat([nodes, self.adjacency.dst[edge], goals]).unique()
-        self._hidden[needed] = self.model.hidden(self.data, needed)
+        self._hidden[needed] = self.model.project_nodes(self.data, needed)
         return block_values(
             self.model, self._hidden, self.adjacency, nodes, goals, reach
         )
 
 
-class FreshTargets(Targets):
+@dataclass(frozen=True)
+class OneStepTargets(Targets):
     """The paper's: one backup from the map's values at this very step.
 
     Values are computed for the neighbours of the sources alone, so that the
     cost of a step does not depend on the size of the graph.
     """
 
+    def blocks(self, run: Run) -> Blocks:
+        """What makes the blocks of a run."""
+        return OneStepBlocks(run)
+
+
+class OneStepBlocks(Blocks):
+    """Makes the blocks of :class:`OneStepTargets`."""
+
     @torch.no_grad()
     def block(self, step: int) -> Block:
         """The block of a step."""
-        pool = self.sampler.goals(self.config.goals)
-        goals = pool[self.sampler.block(pool, self.config.goals)]
+        drawn = self.sampler.goals(self.config.goals)
+        goals = drawn[self.sampler.block(drawn, self.config.goals)]
         reach = self.sampler.reach(goals)
         sources = self.sampler.sources(reach, self.config.sources)
-        edge, row = self.adjacency.out_edges(sources)
+        edge, source = self.adjacency.out_edges(sources)
         heads, where = self.adjacency.dst[edge].unique(return_inverse=True)
 
         def values(column: Tensor) -> Tensor:
             some = None if reach is None else reach[:, column]
-            return self._map_values(heads, goals[column], some)
+            return self.map_values(heads, goals[column], some)
 
         column = torch.arange(goals.numel(), device=goals.device)
         value = self.processes.divided(values, column)
-        return Block(sources, goals, edge, row, value[where])
+        return Block(sources, goals, edge, source, value[where])
 
 
+@dataclass(frozen=True, kw_only=True)
 class PooledTargets(Targets):
-    r"""Many backups, shared by many steps through a pool of goals.
+    """Many backups, shared by many steps through a pool of goals.
 
-    The pool keeps a table of values, :obj:`[N, pool]` floats. Every few steps
-    some of its goals are redrawn and their values made anew, never swept on
-    from what they were:
-
-    - :obj:`"sweeps"`: the map is asked for its values on a few random nodes
-      alone; from these (infinite elsewhere, 0 at the goal) the backup runs
-      :math:`k - 1` times, which fills in the rest. The mean over several such
-      draws is the table. Few nodes make a goal cheap, so that goals can be
-      many; and the minimum over few noisy values is less biased than over all.
-    - :obj:`"exact"`: the backup runs from nothing until it converges.
+    The pool keeps a table of values, :obj:`[N, goal_pool]` floats. Every few
+    steps some of its goals are redrawn and their values made anew. A subclass
+    makes the values; settings are those of :class:`SweepTargets`.
     """
 
-    def __init__(
-        self,
-        model: BCM,
-        data: Data,
-        adjacency: Adjacency,
-        sampler: PairSampler,
-        config: FitConfig,
-        processes: Processes | None = None,
-    ) -> None:
-        super().__init__(model, data, adjacency, sampler, config, processes)
+    goal_pool: int = 64
+    refresh: int = 16
+    refresh_every: int | None = None
+    near_goal_fraction: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == 'near_goal_fraction':
+                check_float(field.name, value)
+                value = float(value)
+            elif value is not None or field.default is not None:
+                check_int(field.name, value, 1)
+                value = int(value)  # numpy's are welcome
+            object.__setattr__(self, field.name, value)
+        if self.near_goal_fraction > 1:
+            raise BCMError(
+                'near_goal_fraction must be at most 1 (got '
+                f'{self.near_goal_fraction})'
+            )
+
+    @abstractmethod
+    def values(self, blocks: PooledBlocks, goals: Tensor) -> Tensor:
+        """The values of all nodes for some goals, :obj:`[N, G]`."""
+
+    def blocks(self, run: Run) -> Blocks:
+        """What makes the blocks of a run."""
+        return PooledBlocks(self, run)
+
+    def _refresh_every(self, backed_up: int) -> int:
+        """Steps between refreshes of so many values each."""
+        if self.refresh_every is not None:
+            return self.refresh_every
+        return max(REFRESH_EVERY, math.ceil(backed_up / MAX_BACKED_UP))
+
+
+class PooledBlocks(Blocks):
+    """Makes blocks of a pool of goals."""
+
+    def __init__(self, settings: PooledTargets, run: Run) -> None:
+        super().__init__(run)
+        self.settings = settings
         self.rescale()
-        self._goals = sampler.goals(config.pool)
+        self._goals = self.sampler.goals(settings.goal_pool)
         self._next = 0  # the first column to redraw next time
-        self._value = torch.cat(
-            [self._shared(part) for part in self._goals.split(config.renew)],
-            dim=1,
-        )
+        parts = self._goals.split(settings.refresh)
+        self._value = torch.cat([self._shared(part) for part in parts], dim=1)
 
     def rescale(self) -> None:
         """Backups from now on are in units of the map's cost scale."""
         cost = self.adjacency.cost / self.model.cost_scale
-        self._sweeper = Sweeper(self.adjacency, cost, self.model.terminal)
-
-    def _shared(self, goals: Tensor) -> Tensor:
-        # Seeds are drawn by all, whatever their goals.
-        return self.processes.divided(self._values, goals)
+        self.sweeper = Sweeper(self.adjacency, cost, self.model.terminal)
 
     @torch.no_grad()
-    def _values(self, goals: Tensor) -> Tensor:
-        if self.config.targets == 'exact':
-            start = self._unknown(goals.numel())
-            return self._sweeper(start, goals, times=None)
-        reach = self.sampler.reach(goals)
-        draws = self.config.draws
-        assert draws is not None and self.config.sweeps is not None
-        nodes, place = self._seeds()
-        value = self._map_values(nodes, goals, reach)
-        start = self._unknown(draws * goals.numel())
-        for draw in range(draws):
-            columns = slice(draw * goals.numel(), (draw + 1) * goals.numel())
-            start[nodes[place[draw]], columns] = value[place[draw]]
-        # The target itself is one more backup.
-        swept = self._sweeper(
-            start, goals.repeat(draws), self.config.sweeps - 1
+    def _shared(self, goals: Tensor) -> Tensor:
+        # Random numbers are drawn by all processes, whatever their goals.
+        return self.processes.divided(
+            lambda some: self.settings.values(self, some), goals
         )
-        return _mean_of_known(swept.view(-1, draws, goals.numel()), reach)
 
-    def _seeds(self) -> tuple[Tensor, Tensor]:
-        """Nodes to ask the map on, and the positions of each draw in them."""
-        draws, seeds = self.config.draws, self.config.seeds
-        assert draws is not None and seeds is not None
-        nodes = self.sampler.seeds(draws * seeds)
-        if nodes.numel() == draws * seeds:
-            place = torch.arange(draws * seeds, device=nodes.device)
-            return nodes, place.view(draws, seeds)
-        # A small graph: draws overlap.
-        num = nodes.numel()
-        order = [self.sampler.permutation(num)[:seeds] for _ in range(draws)]
-        return nodes, torch.stack(order)
-
-    def _unknown(self, columns: int) -> Tensor:
+    def unknown(self, columns: int) -> Tensor:
+        """A table of values before anything is known, :obj:`[N, columns]`."""
         size = (self.adjacency.num_nodes, columns)
         return self.adjacency.cost.new_full(size, float('inf'))
 
-    def _renew(self) -> None:
-        num = min(self.config.renew, self._goals.numel())
+    def _refresh(self) -> None:
+        num = min(self.settings.refresh, self._goals.numel())
         column = torch.arange(num, device=self._goals.device) + self._next
         column = column % self._goals.numel()
         goals = self.sampler.goals(num)
@@ -226,29 +266,24 @@ class PooledTargets(Targets):
     @torch.no_grad()
     def block(self, step: int) -> Block:
         """The block of a step."""
-        every = self.config.renew_every
+        every = self.settings.refresh_every
         assert every is not None
         if step > 0 and step % every == 0:
-            self._renew()
+            self._refresh()
         column = self.sampler.block(self._goals, self.config.goals)
         reach = None
         if not self.sampler.connected:
             reach = ~torch.isinf(self._value[:, column])
         sources = self._sources(column, reach)
-        edge, row = self.adjacency.out_edges(sources)
+        edge, source = self.adjacency.out_edges(sources)
         head = self.adjacency.dst[edge]
-        return Block(
-            sources,
-            self._goals[column],
-            edge,
-            row,
-            self._value[head[:, None], column],
-        )
+        value = self._value[head[:, None], column]
+        return Block(sources, self._goals[column], edge, source, value)
 
     def _sources(self, column: Tensor, reach: Tensor | None) -> Tensor:
         """Some from anywhere, some near to the goals."""
         num = self.config.sources
-        num_near = round(self.config.near * num)
+        num_near = round(self.settings.near_goal_fraction * num)
         parts = []
         if num_near < num:
             parts.append(self.sampler.sources(reach, num - num_near))
@@ -276,13 +311,114 @@ class PooledTargets(Targets):
             raise BCMError(f'the pool begins at {begin}')
         if bool((state['value'] < 0).any()):
             raise BCMError('the pool has values below 0')
-        self._goals.copy_(state['goals'])
+        self._goals.copy_(goals)
         self._value.copy_(state['value'])
-        self._next = int(state['next'])
+        self._next = begin
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepTargets(PooledTargets):
+    r"""The default: the map's values, backed up many times over the graph.
+
+    The map gives its values on a few random nodes alone. From these (infinite
+    elsewhere, 0 at the goal) the min-plus backup :math:`V_i \leftarrow \min_j
+    c_{ij} + V_j` runs :math:`k - 1` times, which fills in the rest; the target
+    is one more. The mean over several such samples is the table of a goal. Few
+    nodes make a goal cheap, so that goals can be many; and the minimum over few
+    noisy values is less biased than over all.
+
+    Attributes:
+        num_backups: How many times; by default three tenths of the hop
+            diameter of the graph.
+        bootstrap_samples: Independent samples of nodes for a goal; by default
+            4, and fewer on graphs of more than some thousand nodes.
+        bootstrap_nodes: Nodes of one sample; by default :math:`2.4 \sqrt{N}`.
+        goal_pool: Goals whose values are kept ready.
+        refresh: Goals of the pool redrawn at a time.
+        refresh_every: Steps between two refreshes; by default 8, and more
+            where the backups of so many goals would take most of the time.
+        near_goal_fraction: Share of the sources that are drawn near to one of
+            the goals, at all scales of distance; the others come from anywhere.
+    """
+
+    num_backups: int | None = None
+    bootstrap_samples: int | None = None
+    bootstrap_nodes: int | None = None
+
+    def resolve(self, adjacency: Adjacency, hop_diameter: int) -> Self:
+        """The same with what depends on the graph filled in."""
+        backups, nodes = self.num_backups, self.bootstrap_nodes
+        if backups is None:
+            backups = max(2, round(BACKUP_SHARE * hop_diameter))
+        if nodes is None:
+            sources = int((adjacency.degree() > 0).sum())
+            nodes = max(1, round(NODE_SHARE * math.sqrt(sources)))
+        one = max(1, (backups - 1) * adjacency.num_edges * self.refresh)
+        samples = self.bootstrap_samples
+        if samples is None:
+            most = REFRESH_EVERY * MAX_BACKED_UP // one
+            samples = max(1, min(SAMPLES, most))
+        return replace(
+            self,
+            num_backups=backups,
+            bootstrap_samples=samples,
+            bootstrap_nodes=nodes,
+            refresh_every=self._refresh_every(samples * one),
+        )
+
+    def values(self, blocks: PooledBlocks, goals: Tensor) -> Tensor:
+        """The values of all nodes for some goals, :obj:`[N, G]`."""
+        samples, backups = self.bootstrap_samples, self.num_backups
+        assert samples is not None and backups is not None
+        reach = blocks.sampler.reach(goals)
+        nodes, position = self._draw(blocks.sampler, samples)
+        value = blocks.map_values(nodes, goals, reach)
+        start = blocks.unknown(samples * goals.numel())
+        for sample, chosen in enumerate(position):
+            first = sample * goals.numel()
+            columns = slice(first, first + goals.numel())
+            start[nodes[chosen], columns] = value[chosen]
+        # The target itself is one more backup.
+        swept = blocks.sweeper(start, goals.repeat(samples), backups - 1)
+        return _mean_of_known(swept.view(-1, samples, goals.numel()), reach)
+
+    def _draw(
+        self, sampler: PairSampler, samples: int
+    ) -> tuple[Tensor, Tensor]:
+        """Bootstrap nodes, and the positions of each sample among them."""
+        size = self.bootstrap_nodes
+        assert size is not None
+        nodes = sampler.bootstrap_nodes(samples * size)
+        num = nodes.numel()
+        if num == samples * size:
+            position = torch.arange(num, device=nodes.device)
+            return nodes, position.view(samples, size)
+        # A small graph: samples overlap.
+        order = [sampler.permutation(num)[:size] for _ in range(samples)]
+        return nodes, torch.stack(order)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactTargets(PooledTargets):
+    """The backup until convergence, that is shortest-path labels.
+
+    This is supervision, for comparison. Its settings are those of the pool of
+    goals (see :class:`SweepTargets`).
+    """
+
+    def resolve(self, adjacency: Adjacency, hop_diameter: int) -> Self:
+        """The same with what depends on the graph filled in."""
+        backed_up = max(1, hop_diameter * adjacency.num_edges * self.refresh)
+        return replace(self, refresh_every=self._refresh_every(backed_up))
+
+    def values(self, blocks: PooledBlocks, goals: Tensor) -> Tensor:
+        """The values of all nodes for some goals, :obj:`[N, G]`."""
+        start = blocks.unknown(goals.numel())
+        return blocks.sweeper(start, goals, times=None)
 
 
 def _mean_of_known(value: Tensor, reach: Tensor | None) -> Tensor:
-    """The mean over draws :obj:`[N, draws, G]` that know a value.
+    """The mean over samples :obj:`[N, samples, G]` that know a value.
 
     Where none does the value is NaN, unless the goal cannot be reached at all:
     then it is infinite.
@@ -295,14 +431,19 @@ def _mean_of_known(value: Tensor, reach: Tensor | None) -> Tensor:
     return mean
 
 
-def make_targets(
-    model: BCM,
-    data: Data,
-    adjacency: Adjacency,
-    sampler: PairSampler,
-    config: FitConfig,
-    processes: Processes | None = None,
-) -> Targets:
-    """The targets that a configuration asks for."""
-    kind = FreshTargets if config.targets == 'paper' else PooledTargets
-    return kind(model, data, adjacency, sampler, config, processes)
+#: Short names of targets.
+TARGETS: dict[str, type[Targets]] = {
+    'sweeps': SweepTargets,
+    'paper': OneStepTargets,
+    'exact': ExactTargets,
+}
+
+
+def qualified_name(thing: Any) -> str:
+    """What a class or function is called, with the arguments of a partial."""
+    if isinstance(thing, partial):
+        given = [repr(value) for value in thing.args]
+        given += [f'{key}={value!r}' for key, value in thing.keywords.items()]
+        return f'{qualified_name(thing.func)}({", ".join(given)})'
+    named = thing if hasattr(thing, '__qualname__') else type(thing)
+    return f'{named.__module__}.{named.__qualname__}'

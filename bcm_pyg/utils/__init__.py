@@ -1,25 +1,24 @@
 """Building blocks that know tensors and nothing of maps."""
 
-from ._adjacency import Adjacency
-from ._checks import check_choice, check_float, check_int
-from ._files import as_path, read_file, replace_file
-from ._ids import as_ids, as_queries
-from ._processes import Processes
-from ._reachability import Reachability
-from ._scatter import scatter_amin, scatter_min
+# Names without `as` are public; the others are for the package itself.
+from ._checks import check_choice as check_choice
+from ._checks import check_float as check_float
+from ._checks import check_int as check_int
+from ._files import as_path as as_path
+from ._files import read_file as read_file
+from ._files import replace_file as replace_file
+from ._processes import Processes as Processes
+from .adjacency import Adjacency
+from .adjacency import cut_loops as cut_loops
+from .ids import as_ids, as_queries
+from .reachability import Reachability
+from .scatter import scatter_amin as scatter_amin
+from .scatter import scatter_min
 
 __all__ = [
     'Adjacency',
-    'Processes',
     'Reachability',
     'as_ids',
-    'as_path',
     'as_queries',
-    'check_choice',
-    'check_float',
-    'check_int',
-    'read_file',
-    'replace_file',
-    'scatter_amin',
     'scatter_min',
 ]

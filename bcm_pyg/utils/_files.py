@@ -27,6 +27,8 @@ def read_file(path: str | PathLike[str], max_bytes: int) -> bytes:
         max_bytes (int): Files that hold more are refused, before they fill the
             memory: a few packed bytes can unpack to any size.
     """
+    if as_path('path', path).is_fifo():  # which would make the reader wait
+        raise BCMError(f'{path} is not a file')
     parts, room = [], max_bytes
     try:
         with open(path, 'rb') as file:

@@ -22,6 +22,7 @@ from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.graph import SimplifiedGraph, largest_component, simplify_graph
 from bcm_pyg.nn import NodeEncoder, Transition
 from bcm_pyg.planning import Readout, VisitedGreedy
+from bcm_pyg.training import ExactTargets, OneStepTargets, SweepTargets
 from benchmarks.lib.graphs import Grid, load
 from benchmarks.lib.measure import measure
 from benchmarks.lib.methods import training_seconds
@@ -34,7 +35,7 @@ QUICK_SECONDS = 2.0
 #: The readout of the paper.
 VISITED = VisitedGreedy()
 
-#: Settings of the targets, and what FitConfig and rows of results call them.
+#: Settings of the targets, and what rows of results call them.
 SETTINGS = {
     'num_backups': 'sweeps',
     'bootstrap_samples': 'draws',
@@ -48,17 +49,36 @@ SETTINGS = {
 TOLD = ('sweeps', 'draws', 'seeds', 'renew_every', 'near', 'sources', 'goals')
 
 
+#: Targets by the name that rows have.
+TARGETS = {
+    'sweeps': SweepTargets,
+    'paper': OneStepTargets,
+    'exact': ExactTargets,
+}
+
+
 def fit_config(targets: str = 'sweeps', **settings: Any) -> FitConfig:
     """How a map is trained, by the settings of a benchmark."""
-    settings = {SETTINGS.get(name, name): settings[name] for name in settings}
-    if targets == 'paper':
-        return FitConfig.paper(**settings)
-    return FitConfig(targets=targets, **settings)
+    own = {name: settings.pop(name) for name in SETTINGS if name in settings}
+    settings['targets'] = TARGETS[targets](**own)
+    make = FitConfig.paper if targets == 'paper' else FitConfig
+    return make(**settings)
 
 
 def settings_of(model: BCM) -> Row:
     """Settings of the training of a map, defaults filled in."""
-    return {name: model.info.training['config'][name] for name in TOLD}
+    config = _in_words_of_rows(model.info.training['config'])
+    config.setdefault('sweeps', 1 if config['targets'] == 'paper' else None)
+    return {name: config.get(name) for name in TOLD}
+
+
+def _in_words_of_rows(config: Row) -> Row:
+    """A recorded configuration; older maps have it in these words already."""
+    if not isinstance(config.get('targets'), dict):
+        return dict(config)
+    own = config['targets']
+    words = {SETTINGS[name]: own[name] for name in SETTINGS if name in own}
+    return {**config, 'targets': own['name'], **words}
 
 
 def ended_by(model: BCM) -> str:
@@ -123,7 +143,7 @@ def trained_map(
     seed_everything(config.seed)
     build = BCM.paper if paper else BCM.from_data
     model = build(data, encoder)
-    history = fit(model, data, config, progress=True, resume=checkpoint)
+    history = fit(model, data, config, progress=True, checkpoint=checkpoint)
     if history.interrupted:  # fit keeps that to itself
         raise KeyboardInterrupt
     model.info.training['benchmark'] = {
@@ -156,7 +176,8 @@ def _check_config(name: str, there: Row, asked: FitConfig, data: Data) -> None:
         'validation_queries': 0,
     }
     fit(other, data, replace(asked, **none))
-    today = other.info.training['config']
+    today = _in_words_of_rows(other.info.training['config'])
+    there = _in_words_of_rows(there)
     today['validation_queries'] = asked.validation_queries
     odd = [
         field

@@ -115,8 +115,8 @@ def one_round(
         if step < steps:
             raise KeyboardInterrupt
 
-    fit(model, data, config, resume=checkpoint, callback=stop)
-    fit(model, data, config, resume=checkpoint)
+    fit(model, data, config, checkpoint=checkpoint, callback=stop)
+    fit(model, data, config, checkpoint=checkpoint)
     checkpoint.unlink()
     model.save(folder / 'map')
     model = BCM.load(folder / 'map', data)

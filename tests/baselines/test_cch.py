@@ -2,18 +2,23 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
-from helpers import assert_same_plan, assert_sound, random_graphs
+from helpers import assert_same_plan, assert_sound, random_graphs, to_nx
 from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse.csgraph import dijkstra
 from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, evaluate, planning_graph
 from bcm_pyg.baselines import CCH, Dijkstra
-from bcm_pyg.baselines.cch import _without_circles
+from bcm_pyg.baselines.cch import CUT_WEIGHT, EliminationTree, integer_costs
 from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.utils import Adjacency
 
 pytest.importorskip('routingkit_cch', reason='needs the extra peers')
 
@@ -73,13 +78,6 @@ def test_agrees_with_dijkstra(data: Data) -> None:
 def test_free_edges_make_no_circle(data: Data) -> None:
     data.edge_attr = (data.edge_attr > 3).float()
     assert_exact(data)
-
-
-def test_circles_are_cut() -> None:
-    assert _without_circles([0, 1, 2, 3]) == [0, 1, 2, 3]
-    assert _without_circles([0, 1, 2, 1, 3]) == [0, 1, 3]
-    assert _without_circles([0, 1, 2, 1, 3, 2, 4]) == [0, 1, 3, 2, 4]
-    assert _without_circles([5, 0, 5, 1, 5]) == [5]
 
 
 @given(random_graphs())
@@ -173,3 +171,97 @@ def test_without_the_package(
     monkeypatch.setitem(sys.modules, 'routingkit_cch', None)
     with pytest.raises(BCMError, match=r'pip install bcm_pyg\[peers\]'):
         CCH(diamond)
+
+
+@given(random_graphs())
+@settings(max_examples=60, deadline=None)
+def test_all_routes_stay_below_the_limit(data: Data) -> None:
+    data.edge_attr = 10.0 ** (4.5 * data.edge_attr - 9)
+    adjacency = Adjacency.from_data(planning_graph(data))
+    weight, resolution = integer_costs(adjacency)
+    assert weight.dtype == np.uint32
+    assert weight.max() <= CUT_WEIGHT
+    cost = adjacency.cost.double().numpy()
+    assert (weight * resolution <= cost).all()
+    whole = weight < CUT_WEIGHT
+    assert (cost < (weight + 1.0) * resolution)[whole].all()
+    distance = dijkstra(adjacency.to_scipy()) / resolution
+    assert distance[np.isfinite(distance)].max() < CUT_WEIGHT
+
+
+def test_undirected_costs_keep_their_bits() -> None:
+    # The longest route costs a few hundred, not 1536 times 10.
+    data = weighted_grid('ushape', side=40, costs='wide', seed=42)
+    weight, resolution = integer_costs(Adjacency.from_data(data))
+    assert resolution <= 2**-20
+    assert weight.min() > 2**20
+
+
+@pytest.mark.parametrize('costs', [[3.0, 8.0], [0.5, 0.25], [0.0, 0.0]])
+def test_nothing_is_lost_of(costs: list[float]) -> None:
+    data = Data(
+        pos=torch.zeros(3, 2),
+        edge_index=torch.tensor([[0, 1], [1, 2]]),
+        edge_cost=torch.tensor(costs),
+    )
+    weight, resolution = integer_costs(
+        Adjacency.from_data(planning_graph(data))
+    )
+    assert (weight * resolution).tolist() == costs
+
+
+def test_dear_edges_are_cut() -> None:
+    """An edge that is never worth it does not cost others their bits."""
+    data = Data(
+        pos=torch.zeros(3, 2),
+        edge_index=torch.tensor([[0, 1, 1, 2, 0, 2], [1, 0, 2, 1, 2, 0]]),
+        edge_cost=torch.tensor([1.1, 1.1, 1.3, 1.3, 1e30, 1e30]),
+    )
+    weight, resolution = integer_costs(
+        Adjacency.from_data(planning_graph(data))
+    )
+    assert weight.tolist().count(CUT_WEIGHT) == 2
+    assert resolution <= 2**-27
+
+
+@pytest.mark.parametrize('cost', [1e-44, 1e-20, 3e38])
+def test_extreme_costs(cost: float) -> None:
+    data = Data(
+        pos=torch.zeros(2, 1),
+        edge_index=torch.tensor([[0, 1], [1, 0]]),
+        edge_cost=torch.full((2,), cost),
+    )
+    adjacency = Adjacency.from_data(planning_graph(data))
+    weight, resolution = integer_costs(adjacency)
+    assert 2**28 <= weight.min() <= weight.max() < CUT_WEIGHT
+    assert np.allclose(weight * resolution, adjacency.cost.double().numpy())
+
+
+def slow_search_spaces(graph: nx.Graph, order: list[int]) -> list[set[int]]:
+    """All that can be reached upwards, by eliminating node after node."""
+    graph = graph.copy()
+    up: dict[int, list[int]] = {}
+    for node in order:
+        up[node] = list(graph[node])
+        graph.remove_node(node)
+        graph.add_edges_from(combinations(up[node], 2))
+    spaces: dict[int, set[int]] = {}
+    for node in reversed(order):
+        spaces[node] = {node}.union(*(spaces[head] for head in up[node]))
+    return [spaces[node] for node in range(len(order))]
+
+
+@given(random_graphs(max_nodes=20), st.integers(0, 2**16))
+@settings(max_examples=60, deadline=None)
+def test_search_sizes(data: Data, seed: int) -> None:
+    data = planning_graph(data)
+    order = np.random.default_rng(seed).permutation(data.num_nodes)
+    spaces = slow_search_spaces(to_nx(data).to_undirected(), order.tolist())
+    nodes = np.arange(data.num_nodes)
+    starts, goals = nodes.repeat(nodes.size), np.tile(nodes, nodes.size)
+    tree = EliminationTree(Adjacency.from_data(data), order)
+    assert tree.search_sizes(starts, goals).tolist() == [
+        len(spaces[start] | spaces[goal])
+        for start, goal in zip(starts, goals, strict=True)
+    ]
+    assert tree.search_sizes(nodes[:0], nodes[:0]).shape == (0,)

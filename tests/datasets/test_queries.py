@@ -140,9 +140,9 @@ def test_dag():
 @pytest.mark.parametrize(
     ('num', 'message'),
     [
-        (-1, 'num must not be negative .got -1'),
-        (1.0, 'num must be an int .got 1.0'),
-        ('3', "num must be an int .got '3'"),
+        (-1, 'num must be an int of at least 0 .got -1'),
+        (1.0, 'num must be an int of at least 0 .got 1.0'),
+        ('3', "num must be an int of at least 0 .got '3'"),
         (None, 'num must be an int'),
         (True, 'num must be an int'),
     ],

@@ -14,12 +14,12 @@ from test_fuzz_graphs import assert_canonical
 
 from bcm_pyg import BCMError
 from bcm_pyg.graph import (
-    find_nodes,
     from_arrays,
     from_networkx,
     from_occupancy,
     from_osmnx,
-    source_ids,
+    labels_of,
+    nodes_from_labels,
 )
 
 KINDS = [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]
@@ -93,9 +93,9 @@ def test_networkx(graph: Any, as_osmnx: bool) -> None:
         return
     assert_canonical(data)
     assert data.num_nodes == len(graph)
-    names = source_ids(data, list(range(len(graph))))
+    names = labels_of(data, list(range(len(graph))))
     assert set(names) == set(graph.nodes)
-    assert find_nodes(data, names).tolist() == list(range(len(graph)))
+    assert nodes_from_labels(data, names).tolist() == list(range(len(graph)))
     between = {
         (names[tail], names[head]) for tail, head in data.edge_index.T.tolist()
     }

@@ -71,7 +71,7 @@ def test_weights_of_any_size(raw: Data, readout: object, seed: int) -> None:
         parameter.data *= power
     nodes = torch.arange(data.num_nodes)
     starts, goals = torch.cartesian_prod(nodes, nodes).T
-    if not bool(model.hidden(data).isfinite().all()):
+    if not bool(model.project_nodes(data).isfinite().all()):
         with pytest.raises(BCMError, match='weights are broken'):
             Planner(model, data, readout)
         return

@@ -12,7 +12,8 @@ from torch_geometric.data import Data
 from bcm_pyg import BCMError, planning_graph
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import weighted_grid
-from bcm_pyg.graph import nearest_nodes, simplify_graph, source_routes
+from bcm_pyg.geo import nearest_nodes
+from bcm_pyg.graph import simplify_graph
 
 
 def both_ways(edges: list[tuple[int, int]], costs: list[float]) -> Data:
@@ -33,7 +34,7 @@ def test_a_square_with_a_diagonal_a_chain_and_a_dead_end() -> None:
     edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (0, 4), (4, 5)]
     graph = simplify_graph(both_ways(edges, [1, 2, 3, 4, 9, 1, 1]))
     assert graph.node.tolist() == [0, 2]
-    assert graph.place.tolist() == [0, -1, 1, -1, -1, -1]
+    assert graph.simplified_node.tolist() == [0, -1, 1, -1, -1, -1]
     # Over 1 it costs 3, over 3 it costs 7, directly 9: the cheapest stays.
     assert graph.data.edge_index.tolist() == [[0, 1], [1, 0]]
     assert graph.data.edge_cost.tolist() == [3, 3]
@@ -125,7 +126,7 @@ def test_names_and_places_of_the_source_stay() -> None:
         raw.lonlat = torch.rand(5, 2)
     del raw.node_id
     data = simplify_graph(raw).data
-    assert source_routes(Dijkstra(data)(0, 1), data) == [[0, 2]]
+    assert Dijkstra(data)(0, 1).to_labels(data) == [[0, 2]]
 
 
 def test_attributes_that_are_not_of_nodes_stay_behind() -> None:

@@ -117,7 +117,7 @@ def test_pos_too_large():
 
 
 def test_num_nodes_disagrees():
-    refused(good(num_nodes=4), 'pos has 3 rows but num_nodes is 4')
+    refused(good(num_nodes=4), 'pos has 3 nodes, but num_nodes is 4')
 
 
 # Edges -----------------------------------------------------------------------

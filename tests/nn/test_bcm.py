@@ -18,6 +18,7 @@ from bcm_pyg.nn import (
     KHotEncoder,
     OneHotEncoder,
     Transition,
+    bcm,
 )
 
 INF = float('inf')
@@ -85,20 +86,22 @@ def test_score_against_the_paper(diamond: Data, encoder: str) -> None:
         assert expected > 0
         got = float(model.score(o, i, j, g))
         assert got == pytest.approx(expected, rel=1e-4, abs=1e-7)
-        got = float(
-            model(diamond, torch.tensor(i), torch.tensor(j), torch.tensor(g))
-        )
+        ids = (torch.tensor([node]) for node in (i, j, g, 0))
+        got = float(model(diamond, *ids))
         assert got == pytest.approx(expected, rel=1e-3, abs=1e-6)
 
 
 @pytest.mark.parametrize('encoder', ALL_ENCODERS)
 def test_score_is_forward(grid: Data, encoder: str) -> None:
     model = tiny_map(grid, encoder)
-    i, j, g = torch.randint(100, (3, 50))
-    out = model(grid, i, j, g)
-    score = model.score(model.encode(grid), i, j, g)
-    assert out.shape == (50,)
-    torch.testing.assert_close(out, score, rtol=1e-4, atol=1e-6)
+    sources, goals = torch.randint(100, (2, 10))
+    heads, source = torch.randint(100, (50,)), torch.arange(50) // 5
+    out = model(grid, sources, heads, goals, source)
+    score = model.score(
+        model.encode(grid), sources[source, None], heads[:, None], goals
+    )
+    assert out.shape == (50, 10)
+    torch.testing.assert_close(out, score, rtol=1e-4, atol=1e-5)
     parameters = list(model.parameters())
     torch.testing.assert_close(
         torch.autograd.grad(out.sum(), parameters),
@@ -113,7 +116,8 @@ def test_raw_score_of_the_goal_is_zero(grid: Data, encoder: str) -> None:
     model = BCM.from_data(grid, encoder)
     i, g = torch.randint(100, (2, 30))
     assert model.score(model.encode(grid), i, g, g).tolist() == [0.0] * 30
-    assert model(grid, i, g, g).tolist() == [0.0] * 30
+    out = model(grid, i, g, g, torch.arange(30)).diag()
+    torch.testing.assert_close(out, torch.zeros(30), rtol=0, atol=1e-5)
 
 
 def test_score_broadcasts(grid: Data) -> None:
@@ -128,25 +132,26 @@ def test_score_broadcasts(grid: Data) -> None:
 
 
 @pytest.mark.parametrize('encoder', ALL_ENCODERS)
-def test_hidden_rows(grid: Data, encoder: str) -> None:
+def test_projected_nodes(grid: Data, encoder: str) -> None:
     model = tiny_map(grid, encoder)
-    hidden = model.hidden(grid)
+    hidden = model.project_nodes(grid)
     o = model.encode(grid)
     o = o.to_dense() if o.is_sparse else o
     expected = o @ model.transition.lin1.weight.T
     torch.testing.assert_close(hidden, expected, rtol=1e-4, atol=1e-6)
     nodes = torch.tensor([7, 99, 7])
-    torch.testing.assert_close(model.hidden(grid, nodes), hidden[nodes])
+    torch.testing.assert_close(model.project_nodes(grid, nodes), hidden[nodes])
 
 
 def test_any_module_may_encode(diamond: Data) -> None:
     model = BCM(Plain(), Transition(2, 8, 8))
     torch.testing.assert_close(
-        model.hidden(diamond), diamond.pos @ model.transition.lin1.weight.T
+        model.project_nodes(diamond),
+        diamond.pos @ model.transition.lin1.weight.T,
     )
     nodes = torch.tensor([3, 0])
     torch.testing.assert_close(
-        model.hidden(diamond, nodes), model.hidden(diamond)[nodes]
+        model.project_nodes(diamond, nodes), model.project_nodes(diamond)[nodes]
     )
     before = model.transition.lin1.weight.detach().clone()
     model.reset_parameters()
@@ -160,6 +165,7 @@ def test_distance(diamond: Data, encoder: str, terminal: str) -> None:
     model = tiny_map(diamond, encoder, terminal)
     scale = 17 / 5
     assert float(model.cost_scale) == pytest.approx(scale)
+    planner = Planner(model, diamond)
     ways = {
         0: [(1, 1.0), (2, 5.0)],
         1: [(3, 1.0)],
@@ -179,23 +185,23 @@ def test_distance(diamond: Data, encoder: str, terminal: str) -> None:
             if goal == 4:  # isolated: nobody else gets there
                 scores = [INF]
             expected = 0.0 if start == goal else min(scores)
-            got = model.distance(diamond, start, goal)
+            got = planner.distance(start, goal)
             assert got.shape == (1,)
             assert got.item() == pytest.approx(expected, rel=1e-3, abs=1e-5)
 
 
 def test_distance_of_ids_of_any_kind(diamond: Data) -> None:
-    model = tiny_map(diamond)
+    planner = Planner(tiny_map(diamond), diamond)
     expected = [1.0, 10.0, 0.0, INF, INF]
     starts, goals = [1, 3, 4, 4, 4], [3, 0, 4, 0, 3]
-    out = model.distance(diamond, starts, torch.tensor(goals))
+    out = planner.distance(starts, torch.tensor(goals))
     assert out.tolist() == pytest.approx(expected)
     assert out.dtype == torch.float32
     assert not out.requires_grad
-    assert model.distance(diamond, 4, [0, 4]).tolist() == [INF, 0.0]
-    assert model.distance(diamond, [], []).shape == (0,)
+    assert planner.distance(4, [0, 4]).tolist() == [INF, 0.0]
+    assert planner.distance([], []).shape == (0,)
     with pytest.raises(BCMError, match=r'goals\[0\] = 5 is no node'):
-        model.distance(diamond, 0, 5)
+        planner.distance(0, 5)
 
 
 def test_distance_follows_the_units_of_the_graph(grid: Data) -> None:
@@ -208,8 +214,8 @@ def test_distance_follows_the_units_of_the_graph(grid: Data) -> None:
         models.append(BCM.from_data(data))
     pairs = torch.arange(30), torch.arange(30, 60)
     torch.testing.assert_close(
-        models[1].distance(metres, *pairs),
-        1000 * models[0].distance(grid, *pairs),
+        Planner(models[1], metres).distance(*pairs),
+        1000 * Planner(models[0], grid).distance(*pairs),
         rtol=1e-4,
         atol=1e-3,
     )
@@ -254,14 +260,63 @@ def test_from_raw_data() -> None:
     raw = random_graph(12, 30, seed=5, axes=3)
     model = BCM.from_data(raw)
     assert model.info.fingerprint == fingerprint(planning_graph(raw))
-    assert model.distance(raw, 0, [1, 2]).shape == (2,)
+    assert Planner(model, raw).distance(0, [1, 2]).shape == (2,)
+
+
+def test_raw_data_everywhere() -> None:
+    """Unsorted edges, loops, parallel edges, float64: alike in all methods."""
+    raw = random_graph(12, 30, seed=5)
+    data = planning_graph(raw)
+    model = tiny_map(raw, 'gnn')
+    block = *torch.randint(12, (3, 4)), torch.arange(4)
+    with torch.no_grad():
+        assert torch.equal(model.encode(raw), model.encode(data))
+        assert torch.equal(model.project_nodes(raw), model.project_nodes(data))
+        assert torch.equal(model(raw, *block), model(data, *block))
+    for bad in (Data(pos=raw.pos), 'graph'):
+        for call in (model.encode, model.project_nodes):
+            with pytest.raises(BCMError):
+                call(bad)  # type: ignore[arg-type]
+        with pytest.raises(BCMError):
+            model(bad, *block)
+
+
+def test_a_graph_that_changed_is_looked_at_again(grid: Data) -> None:
+    model = tiny_map(grid, 'gnn')
+    model.encode(grid)
+    before = grid.edge_cost.clone()
+    grid.edge_cost[0] = -1.0
+    with pytest.raises(BCMError, match='edge_cost'):
+        model.encode(grid)
+    grid.edge_cost = before
+    model.encode(grid)
+    grid.edge_cost = -before
+    with pytest.raises(BCMError, match='edge_cost'):
+        model.project_nodes(grid)
+
+
+def test_a_canonical_graph_is_checked_once(
+    grid: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, data = tiny_map(grid), planning_graph(grid)
+    calls = []
+
+    def counted(graph: Data) -> Data:
+        calls.append(graph)
+        return planning_graph(graph)
+
+    monkeypatch.setattr(bcm, 'planning_graph', counted)
+    for _ in range(3):
+        model.encode(data)
+        model.project_nodes(data)
+    assert len(calls) == 1
 
 
 def test_zero_costs(diamond: Data) -> None:
     diamond.edge_cost = torch.zeros(5)
     model = BCM.from_data(diamond)
     assert float(model.cost_scale) == 1
-    assert model.distance(diamond, 1, 3).item() == 0
+    assert Planner(model, diamond).distance(1, 3).item() == 0
 
 
 def test_costs_next_to_zero(diamond: Data) -> None:
@@ -270,7 +325,7 @@ def test_costs_next_to_zero(diamond: Data) -> None:
     assert diamond.edge_cost.double().mean() > 0
     model = BCM.from_data(diamond)
     assert float(model.cost_scale) == 1
-    assert torch.isfinite(model.distance(diamond, 0, 3)).all()
+    assert torch.isfinite(Planner(model, diamond).distance(0, 3)).all()
     diamond.edge_cost = torch.full([5], 1e-42)  # 1 / mean is infinite
     model = BCM.from_data(diamond)
     assert float(model.cost_scale) == 1
@@ -329,19 +384,23 @@ def test_compile(
     torch._dynamo.reset()
     compiled = torch.compile(model, fullgraph=True, backend='eager')
     i, j, g = torch.randint(int(data.num_nodes), (3, 9))
-    out = compiled(data, i, j, g)
-    torch.testing.assert_close(out, model(data, i, j, g))
+    block = data, i, j, g, torch.arange(9)
+    out = compiled(*block)
+    torch.testing.assert_close(out, model(*block), rtol=1e-4, atol=1e-5)
     parameters = list(model.parameters())
     torch.testing.assert_close(
         torch.autograd.grad(out.sum(), parameters),
-        torch.autograd.grad(model(data, i, j, g).sum(), parameters),
+        torch.autograd.grad(model(*block).sum(), parameters),
+        rtol=1e-3,
+        atol=1e-4,
     )
 
 
 def test_train_and_eval_score_alike(grid: Data) -> None:
     model = tiny_map(grid, 'gnn')
     i, j, g = torch.randint(100, (3, 9))
-    assert torch.equal(model(grid, i, j, g), model.eval()(grid, i, j, g))
+    block = grid, i, j, g, torch.arange(9)
+    assert torch.equal(model(*block), model.eval()(*block))
 
 
 class NoWidth(torch.nn.Module):

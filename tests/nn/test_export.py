@@ -38,11 +38,11 @@ def test_ids_to_scores(grid: Data, encoder: str) -> None:
 def test_rows_to_scores(grid: Data) -> None:
     model = tiny_map(grid)
     program = export_scorer(model).module()
-    hidden = model.hidden(planning_graph(grid)).detach()
+    hidden = model.project_nodes(planning_graph(grid)).detach()
     for batch in BATCHES:
         i, j, g = ids(batch, grid)
         out = program(hidden[i], hidden[j], hidden[g])
-        expected = model(planning_graph(grid), i, j, g)
+        expected = model.score(model.encode(grid), i, j, g)
         torch.testing.assert_close(out, expected, rtol=1e-4, atol=1e-4)
 
 
@@ -139,7 +139,8 @@ def test_a_state_dict_is_all_there_is(grid: Data) -> None:
     model = BCM.from_data(grid)
     other = BCM.from_data(grid)
     i, j, g = ids(20, grid)
-    data = planning_graph(grid)
-    assert not torch.equal(model(data, i, j, g), other(data, i, j, g))
+    each = torch.arange(20)
+    block = grid, i, j, g, each
+    assert not torch.equal(model(*block), other(*block))
     other.load_state_dict(model.state_dict(), strict=True)
-    assert torch.equal(model(data, i, j, g), other(data, i, j, g))
+    assert torch.equal(model(*block), other(*block))

@@ -46,14 +46,16 @@ def test_exact_numbers() -> None:
     assert out.tolist() == [[pytest.approx(expected)]]
 
 
-def test_tail_of_hidden_rows_is_forward_of_embeddings() -> None:
+def test_from_hidden_is_forward_of_embeddings() -> None:
     transition = Transition(4, 8, 6)
     o = torch.randn(5, 4)
     hidden = o @ transition.lin1.weight.T
     for i in range(5):
         for j in range(5):
             torch.testing.assert_close(
-                transition.tail(hidden[j] - hidden[i]),
+                transition.from_hidden(
+                    hidden[j] - hidden[i] + transition.lin1.bias
+                ),
                 transition(o[j] - o[i]),
             )
 

@@ -28,6 +28,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, Planner, planning_graph
 from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.kernels import Expanded, Found, load_kernels
 from bcm_pyg.planning import (
     Backtracking,
     Greedy,
@@ -38,8 +39,7 @@ from bcm_pyg.planning import (
     _engine,
     _map_scorer,
 )
-from bcm_pyg.planning._arrays import Expanded, Found
-from bcm_pyg.planning._engine import CompiledEngine, _arrays_of, kernels
+from bcm_pyg.planning._engine import CompiledEngine, _arrays_of
 from bcm_pyg.planning._landmarks import BoundScorer
 from bcm_pyg.planning._plain import PlainEngine
 from bcm_pyg.utils import Adjacency
@@ -85,7 +85,7 @@ def per_query(options: dict, num: int) -> dict:
 
 
 def test_kernels_are_compiled_here() -> None:
-    assert kernels() is not None
+    assert load_kernels() is not None
 
 
 @pytest.mark.parametrize('readout', ALL_READOUTS, ids=str)
@@ -304,9 +304,9 @@ def test_maps_in_half_precision(grid: Data, dtype: torch.dtype) -> None:
 def test_ids_with_gaps_compile_nothing(grid: Data) -> None:
     planner = Planner(BCM.from_data(grid), grid)
     pairs = torch.stack(sample_queries(grid, 10, seed=0), dim=1)
-    before = len(kernels().expand.signatures)
+    before = len(load_kernels().expand.signatures)
     assert_same_plan(planner(*pairs.unbind(1)), planner(*pairs.T.contiguous()))
-    assert len(kernels().expand.signatures) == before
+    assert len(load_kernels().expand.signatures) == before
 
 
 def test_a_scorer_may_be_called_what_it_likes(grid: Data) -> None:
@@ -336,7 +336,7 @@ def test_a_query_does_not_depend_on_its_neighbour(
 
 
 def test_scores_of_two_lanes_are_those_of_one(grid: Data) -> None:
-    from bcm_pyg.planning._compiled.scores import make_room, score_edges
+    from bcm_pyg.kernels.scores import make_room, score_edges
 
     planner = Planner(tiny_map(grid), grid)
     graph = _arrays_of(planner.adjacency).graph
@@ -356,7 +356,7 @@ def test_scores_of_two_lanes_are_those_of_one(grid: Data) -> None:
 
 
 def test_scratch_memory_is_kept_and_bounded(grid: Data) -> None:
-    from bcm_pyg.planning._compiled.scores import CLOCK
+    from bcm_pyg.kernels.scores import CLOCK
 
     planner = Planner(BCM.from_data(grid), grid)
     arrays = _arrays_of(planner.adjacency)

@@ -13,9 +13,8 @@ from bcm_pyg import BCM, BCMError, Planner
 from bcm_pyg.baselines import APSP, CPD, Dijkstra
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.graph import fingerprint, simplify_graph
-from bcm_pyg.graph._full_routes import cut_loops
 from bcm_pyg.planning import BasePlanner, Plan
-from bcm_pyg.utils import Adjacency
+from bcm_pyg.utils import Adjacency, cut_loops
 
 
 def all_pairs(num_nodes: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -60,12 +59,13 @@ def test_a_map_of_a_simplified_graph() -> None:
     assert bool(torch.isfinite(distance).all())
     matrix = planner.distance_matrix(range(10), range(10))
     torch.testing.assert_close(matrix.view(-1), distance)
-    between = graph.place[starts] >= 0
-    between &= graph.place[goals] >= 0
+    between = graph.simplified_node[starts] >= 0
+    between &= graph.simplified_node[goals] >= 0
     torch.testing.assert_close(
         distance[between],
         inner.distance(
-            graph.place[starts][between], graph.place[goals][between]
+            graph.simplified_node[starts][between],
+            graph.simplified_node[goals][between],
         ),
     )
 

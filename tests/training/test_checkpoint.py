@@ -12,15 +12,21 @@ from pathlib import Path
 
 import pytest
 import torch
+from small_fits import targets_of
 
 from bcm_pyg import BCM, BCMError, FitConfig, fit
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.io import read_file, write_file
 from bcm_pyg.nn import InteractionEncoder, Transition
-from bcm_pyg.training import trainer as trainer_module
+from bcm_pyg.training import SweepTargets, checkpoint
 from bcm_pyg.training.checkpoint import FORMAT
 
-CONFIG = FitConfig(steps=24, seeds=10, validations=3, validation_queries=8)
+CONFIG = FitConfig(
+    steps=24,
+    targets=SweepTargets(bootstrap_nodes=10),
+    validations=3,
+    validation_queries=8,
+)
 
 
 class Stop(Exception):
@@ -44,17 +50,21 @@ def stop_at(step):
 @pytest.mark.parametrize('optimizer', ['soap', 'adam'])
 @pytest.mark.parametrize('targets', ['sweeps', 'paper', 'exact'])
 def test_resumes_bit_for_bit(tmp_path, monkeypatch, targets, optimizer):
-    config = replace(CONFIG, targets=targets, optimizer=optimizer)
+    config = replace(
+        CONFIG,
+        targets=targets_of(targets, bootstrap_nodes=10),
+        optimizer=optimizer,
+    )
     whole, data = make()
     history = fit(whole, data, config)
 
-    monkeypatch.setattr(trainer_module, 'CHECKPOINT_EVERY', 0.0)
+    monkeypatch.setattr(checkpoint, 'CHECKPOINT_EVERY', 0.0)
     path = tmp_path / 'run.safetensors'
     stopped, _ = make()
     with pytest.raises(Stop):
-        fit(stopped, data, config, callback=stop_at(10), resume=path)
+        fit(stopped, data, config, callback=stop_at(10), checkpoint=path)
     resumed = BCM.from_data(data)  # other weights: the file has the right ones
-    again = fit(resumed, data, config, resume=path)
+    again = fit(resumed, data, config, checkpoint=path)
     for name, value in whole.state_dict().items():
         assert torch.equal(value, resumed.state_dict()[name]), name
     assert again.step == history.step
@@ -72,18 +82,18 @@ def test_resumes_with_the_scale_of_the_run(tmp_path, monkeypatch, targets):
     old, _ = make()
     fit(old, data, FitConfig(steps=2))
     start = {name: value.clone() for name, value in old.state_dict().items()}
-    config = replace(CONFIG, targets=targets)
+    config = replace(CONFIG, targets=targets_of(targets, bootstrap_nodes=10))
     fit(old, dear, config)
 
-    monkeypatch.setattr(trainer_module, 'CHECKPOINT_EVERY', 0.0)
+    monkeypatch.setattr(checkpoint, 'CHECKPOINT_EVERY', 0.0)
     path = tmp_path / 'run.safetensors'
     stopped = BCM.from_data(data)
     stopped.load_state_dict(start)
     with pytest.raises(Stop):
-        fit(stopped, dear, config, callback=stop_at(10), resume=path)
+        fit(stopped, dear, config, callback=stop_at(10), checkpoint=path)
     resumed = BCM.from_data(dear)  # has another scale before it is resumed
     assert resumed.cost_scale != stopped.cost_scale
-    fit(resumed, dear, config, resume=path)
+    fit(resumed, dear, config, checkpoint=path)
     for name, value in old.state_dict().items():
         assert torch.equal(value, resumed.state_dict()[name]), name
 
@@ -91,10 +101,11 @@ def test_resumes_with_the_scale_of_the_run(tmp_path, monkeypatch, targets):
 def test_a_pool_may_know_less_than_that_of_the_start(tmp_path, monkeypatch):
     """Which values no draw knows depends on the draws."""
     data = weighted_grid('open', side=12, seed=3)
-    config = FitConfig(
-        steps=40, sweeps=5, seeds=30, draws=1, renew_every=1, validations=10
+    targets = SweepTargets(
+        num_backups=5, bootstrap_nodes=30, bootstrap_samples=1, refresh_every=1
     )
-    monkeypatch.setattr(trainer_module, 'CHECKPOINT_EVERY', 0.0)
+    config = FitConfig(steps=40, targets=targets, validations=10)
+    monkeypatch.setattr(checkpoint, 'CHECKPOINT_EVERY', 0.0)
     odd = 0
     for seed in range(6):
         path = tmp_path / f'{seed}.safetensors'
@@ -105,11 +116,11 @@ def test_a_pool_may_know_less_than_that_of_the_start(tmp_path, monkeypatch):
                 data,
                 run,
                 callback=stop_at(9),
-                resume=path,
+                checkpoint=path,
             )
         _, tensors = read_file(path.read_bytes(), FORMAT, path)
         odd += bool(tensors['targets.value'].isnan().any())
-        again = fit(BCM.from_data(data), data, run, resume=path)
+        again = fit(BCM.from_data(data), data, run, checkpoint=path)
         assert again.steps == 40
     assert odd > 0
 
@@ -117,9 +128,9 @@ def test_a_pool_may_know_less_than_that_of_the_start(tmp_path, monkeypatch):
 def test_finished_run_is_not_run_again(tmp_path):
     path = tmp_path / 'run.safetensors'
     model, data = make()
-    fit(model, data, CONFIG, resume=path)
+    fit(model, data, CONFIG, checkpoint=path)
     twin = BCM.from_data(data)
-    history = fit(twin, data, CONFIG, resume=path)
+    history = fit(twin, data, CONFIG, checkpoint=path)
     assert history.steps == 24
     for name, value in model.state_dict().items():
         assert torch.equal(value, twin.state_dict()[name])
@@ -128,20 +139,20 @@ def test_finished_run_is_not_run_again(tmp_path):
 def test_another_run_is_refused(tmp_path):
     path = tmp_path / 'run.safetensors'
     model, data = make()
-    fit(model, data, CONFIG, resume=path)
+    fit(model, data, CONFIG, checkpoint=path)
     with pytest.raises(BCMError, match='another config'):
-        fit(model, data, FitConfig(steps=25), resume=path)
+        fit(model, data, FitConfig(steps=25), checkpoint=path)
     other = weighted_grid('ushape', side=10, seed=4)
     graph = model.info.fingerprint
     with pytest.raises(BCMError, match='another graph'):
-        fit(model, other, CONFIG, resume=path)
+        fit(model, other, CONFIG, checkpoint=path)
     assert model.info.fingerprint == graph
 
 
 def test_another_map_is_refused_and_left_alone(tmp_path):
     path = tmp_path / 'run.safetensors'
     model, data = make()
-    fit(model, data, CONFIG, resume=path)
+    fit(model, data, CONFIG, checkpoint=path)
     others = {
         'encoder .name, config.': BCM.from_data(data, 'k_hot'),
         'encoder .config.': BCM.from_data(data, init='random'),
@@ -154,7 +165,7 @@ def test_another_map_is_refused_and_left_alone(tmp_path):
     for message, other in others.items():
         before = {k: v.clone() for k, v in other.state_dict().items()}
         with pytest.raises(BCMError, match=message):
-            fit(other, data, CONFIG, resume=path)
+            fit(other, data, CONFIG, checkpoint=path)
         for name, value in other.state_dict().items():
             assert torch.equal(value, before[name])
 
@@ -174,21 +185,21 @@ class Own(torch.nn.Module):
 def test_an_encoder_without_a_name_is_resumed(tmp_path):
     path = tmp_path / 'run.safetensors'
     _, data = make()
-    fit(BCM.from_data(data, Own(data)), data, CONFIG, resume=path)
+    fit(BCM.from_data(data, Own(data)), data, CONFIG, checkpoint=path)
     model = BCM.from_data(data, Own(data))
-    assert fit(model, data, CONFIG, resume=path).steps == 24
+    assert fit(model, data, CONFIG, checkpoint=path).steps == 24
 
 
 def test_files_that_do_not_say_of_what_run_they_are(tmp_path):
     path = tmp_path / 'run.safetensors'
     model, data = make()
-    fit(model, data, CONFIG, resume=path)
+    fit(model, data, CONFIG, checkpoint=path)
     for name in ('terminal', 'encoder'):
         identity, tensors = read_file(path.read_bytes(), FORMAT, path)
         del identity[name]
         write_file(tmp_path / 'old', FORMAT, identity, tensors)
         with pytest.raises(BCMError, match=f'another {name}: remove it'):
-            fit(model, data, CONFIG, resume=tmp_path / 'old')
+            fit(model, data, CONFIG, checkpoint=tmp_path / 'old')
 
 
 @pytest.mark.parametrize('optimizer', ['soap', 'adam'])
@@ -197,23 +208,22 @@ def test_files_of_another_structure(tmp_path, optimizer):
     path, other = tmp_path / 'run.safetensors', tmp_path / 'other'
     config = FitConfig(
         steps=4,
-        seeds=3,
+        targets=SweepTargets(bootstrap_nodes=3, goal_pool=2),
         goals=2,
-        pool=2,
         validation_queries=0,
         optimizer=optimizer,
     )
     data = weighted_grid('open', side=4, seed=3)
     encoder = InteractionEncoder.from_data(data, channels=2)
     model = BCM(encoder, Transition(encoder.out_channels, 4, 4))
-    fit(model, data, config, resume=path)
+    fit(model, data, config, checkpoint=path)
     before = {k: v.clone() for k, v in model.state_dict().items()}
     identity, tensors = read_file(path.read_bytes(), FORMAT, path)
 
     def refused(identity, tensors):
         write_file(other, FORMAT, identity, tensors)
         with pytest.raises(BCMError) as caught:
-            fit(model, data, config, resume=other)
+            fit(model, data, config, checkpoint=other)
         assert len(str(caught.value)) < 1000
         for name, value in model.state_dict().items():
             assert torch.equal(value, before[name])
@@ -245,27 +255,29 @@ def test_files_of_another_structure(tmp_path, optimizer):
                 refused(identity, {**tensors, key: value - 99})
     for key in ('x', 'model.x', 'optimizer.99.mean', 'optimizer.x', 'run.x'):
         refused(identity, {**tensors, key: torch.ones(1)})
-    assert fit(model, data, config, resume=path).steps == 4
+    assert fit(model, data, config, checkpoint=path).steps == 4
 
 
 @pytest.mark.parametrize('path', [3, '', 'a\0b', b'x'])
 def test_what_is_no_file(path):
     model, data = make()
-    with pytest.raises(BCMError, match='resume must name a file'):
-        fit(model, data, CONFIG, resume=path)
+    with pytest.raises(BCMError, match='checkpoint must name a file'):
+        fit(model, data, CONFIG, checkpoint=path)
 
 
 def test_a_folder_is_no_file(tmp_path):
     model, data = make()
-    with pytest.raises(BCMError, match='resume must name a file .got the fol'):
-        fit(model, data, CONFIG, resume=tmp_path)
+    with pytest.raises(
+        BCMError, match='checkpoint must name a file .got the fol'
+    ):
+        fit(model, data, CONFIG, checkpoint=tmp_path)
 
 
 @pytest.mark.parametrize('damage', ['cut', 'flip', 'junk', 'empty'])
 def test_damaged_file(tmp_path, damage):
     path = tmp_path / 'run.safetensors'
     model, data = make()
-    fit(model, data, CONFIG, resume=path)
+    fit(model, data, CONFIG, checkpoint=path)
     content = bytearray(path.read_bytes())
     if damage == 'cut':
         content = content[: len(content) // 2]
@@ -277,31 +289,31 @@ def test_damaged_file(tmp_path, damage):
         content = bytearray()
     path.write_bytes(content)
     with pytest.raises(BCMError):
-        fit(model, data, CONFIG, resume=path)
+        fit(model, data, CONFIG, checkpoint=path)
 
 
 def test_odd_files(tmp_path):
     model, data = make()
     os.mkfifo(tmp_path / 'pipe')  # must not make it wait
     with pytest.raises(BCMError, match='pipe is not a file'):
-        fit(model, data, CONFIG, resume=tmp_path / 'pipe')
+        fit(model, data, CONFIG, checkpoint=tmp_path / 'pipe')
     for path in (tmp_path / ('x' * 400), '\ud800'):
         with pytest.raises(BCMError, match='cannot write the checkpoint'):
-            fit(model, data, CONFIG, resume=path)
+            fit(model, data, CONFIG, checkpoint=path)
 
 
 def test_many_losses_and_validations(tmp_path):
     """They are tensors: what JSON has is limited."""
     path = tmp_path / 'run'
     model, data = make()
-    fit(model, data, CONFIG, resume=path)
+    fit(model, data, CONFIG, checkpoint=path)
     identity, tensors = read_file(path.read_bytes(), FORMAT, path)
     long = {
         'run.losses': torch.rand(10**5, dtype=torch.float64),
         'run.history': torch.ones(5, 10**5, dtype=torch.float64),
     }
     write_file(path, FORMAT, identity, {**tensors, **long})
-    history = fit(model, data, CONFIG, resume=path)
+    history = fit(model, data, CONFIG, checkpoint=path)
     assert len(history.step) == 10**5 + 1  # and one for the last losses
 
 
@@ -309,17 +321,19 @@ KILLED = """
 import os, sys, time, torch
 from bcm_pyg import BCM, FitConfig, fit
 from bcm_pyg.datasets import weighted_grid
-from bcm_pyg.training import trainer
+from bcm_pyg.training import SweepTargets, checkpoint
 torch.set_num_threads(1)
-trainer.CHECKPOINT_EVERY = 0.0
+checkpoint.CHECKPOINT_EVERY = 0.0
 sync = os.fsync
 os.fsync = lambda file: (time.sleep(0.02), sync(file))  # time to be killed in
 torch.manual_seed(0)
 data = weighted_grid('ushape', side=10, seed=3)
 model = BCM.from_data(data)
-config = FitConfig(steps=60, seeds=10, validation_queries=0)
+config = FitConfig(
+    steps=60, targets=SweepTargets(bootstrap_nodes=10), validation_queries=0
+)
 print('go', flush=True)
-fit(model, data, config, resume=sys.argv[1])
+fit(model, data, config, checkpoint=sys.argv[1])
 model.save(sys.argv[2])
 """
 
@@ -347,7 +361,8 @@ def test_sigkill_at_any_moment(tmp_path):
     try:
         data = weighted_grid('ushape', side=10, seed=3)
         whole = BCM.from_data(data)
-        config = FitConfig(steps=60, seeds=10, validation_queries=0)
+        targets = SweepTargets(bootstrap_nodes=10)
+        config = FitConfig(steps=60, targets=targets, validation_queries=0)
         fit(whole, data, config)
     finally:
         torch.set_num_threads(threads)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 from helpers import ALL_ENCODERS, ALL_READOUTS
+from small_fits import targets_of
 from torch import Tensor
 from torch_geometric import seed_everything
 from torch_geometric.data import Data
@@ -54,10 +55,8 @@ def test_same_weights_and_plans(
 ) -> None:
     config = FitConfig(
         steps=3,
-        targets=targets,
+        targets=targets_of(targets, refresh_every=1, goal_pool=32),
         optimizer=optimizer,
-        renew_every=1,
-        pool=32,
         validation_queries=8,
         validations=1,
         seed=3,

@@ -16,6 +16,7 @@ import torch
 from helpers import random_graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_fits import targets_of
 from torch import Tensor
 from torch_geometric.data import Data
 from two_processes import (
@@ -31,12 +32,11 @@ from two_processes import (
 from bcm_pyg import BCMError, FitConfig, Planner, fit, planning_graph
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.planning import plan_distributed
-from bcm_pyg.training.distributed import share_of_block
-from bcm_pyg.training.graph_defaults import resolve_config
-from bcm_pyg.training.loss import block_loss
+from bcm_pyg.training import Run
+from bcm_pyg.training.objective import block_loss
 from bcm_pyg.training.sampling import PairSampler
-from bcm_pyg.training.targets import make_targets
-from bcm_pyg.utils import Adjacency, Processes, Reachability
+from bcm_pyg.training.sweeps import hop_diameter
+from bcm_pyg.utils import Adjacency, Processes
 
 HERE = Path(__file__).parent
 
@@ -223,7 +223,7 @@ def test_a_dead_process_ends_the_run(folder: Path) -> None:
         resumed,
         data,
         KILLED,
-        resume=folder / 'killed.checkpoint',
+        checkpoint=folder / 'killed.checkpoint',
         callback=lambda step, metrics: seen.append(step),
     )
     assert time.perf_counter() - began < 60
@@ -243,22 +243,26 @@ def test_shares_add_up(data: Data, size: int, kind: str) -> None:
     data = planning_graph(data)
     model = make_map(data, small=True)
     adjacency = Adjacency.from_data(data)
-    sampler = PairSampler(
-        adjacency, Reachability(adjacency), torch.Generator().manual_seed(0)
+    config = FitConfig(
+        targets=targets_of(kind, bootstrap_nodes=3),
+        sources=6,
+        goals=4,
+        ranking=0.5,
     )
-    config = FitConfig(targets=kind, sources=6, goals=4, seeds=3, ranking=0.5)
-    config = resolve_config(config, adjacency)
-    block = make_targets(model, data, adjacency, sampler, config).block(0)
-    loss = block_loss(model, data, adjacency, block, config)
+    config = config.resolve(adjacency, hop_diameter(adjacency))
+    sampler = PairSampler(adjacency, seed=0)
+    run = Run(model, data, sampler, config, Processes(distributed=False))
+    block = config.target_settings.blocks(run).block(0)
+    loss = block_loss(run, block)
     loss.backward()
     gradients = [p.grad for p in model.parameters()]
     model.zero_grad()
     total, goals = 0.0, []
     for rank in range(size):
-        part = share_of_block(OneOf(rank, size), block, model, adjacency)
-        goals += part.goals.tolist()
-        if part.goals.numel() > 0:
-            share = block_loss(model, data, adjacency, part, config)
+        columns = OneOf(rank, size).share(block.goals.numel())
+        goals += block.goals[columns].tolist()
+        if block.goals[columns].numel() > 0:
+            share = block_loss(run, block, columns)
             share.backward()
             total += float(share.detach())
     assert goals == block.goals.tolist()

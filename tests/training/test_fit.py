@@ -2,9 +2,14 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -24,6 +29,8 @@ from bcm_pyg import (
 )
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.graph import fingerprint
+from bcm_pyg.training import Block, Blocks, Run, Targets, checkpoint
+from bcm_pyg.utils import Adjacency
 
 TERMINALS = ['calibrated', 'paper']
 NAN = float('nan')
@@ -176,7 +183,7 @@ def test_history_and_record(grid: Data) -> None:
     assert record['steps'] == 20
     assert record['seconds'] >= history.seconds[-1]
     assert record['validation_success_rate'] == history.success_rate[-1]
-    assert FitConfig(**record['config']).sources == config.sources
+    assert FitConfig.from_dict(record['config']).sources == config.sources
 
 
 def test_without_validation(grid: Data) -> None:
@@ -338,7 +345,7 @@ def test_other_units_keep_the_map(
     scale = float(model.cost_scale)
     assert scale == float(make(minutes).cost_scale)
     pairs = sample_queries(minutes, 20)
-    before = model.distance(minutes, *pairs)
+    before = Planner(model, minutes).distance(*pairs)
     seconds = minutes.clone()
     for factor in (60, 1, 3, 9, 60):  # back and forth, at once or slowly
         seconds.edge_cost = factor * minutes.edge_cost
@@ -351,7 +358,7 @@ def test_other_units_keep_the_map(
             continue
         assert float(model.cost_scale) == pytest.approx(factor * scale)
         torch.testing.assert_close(
-            model.distance(seconds, *pairs), factor * before
+            Planner(model, seconds).distance(*pairs), factor * before
         )
 
 
@@ -390,3 +397,154 @@ def test_progress(
     out, err = capsys.readouterr()
     assert out == ''
     assert (err != '') is progress
+
+
+def test_what_does_not_change_is_found_once(
+    grid: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: Counter[str] = Counter()
+    names = (
+        'planning_graph',
+        'fingerprint',
+        'shortest_distances',
+        'hop_diameter',
+        'sample_queries',
+    )
+    for module in [*sys.modules.values()]:
+        for name in names:
+            if not getattr(module, '__name__', '').startswith('bcm_pyg'):
+                continue
+            function = vars(module).get(name)
+            if not isinstance(function, FunctionType):
+                continue
+
+            def counted(
+                *args: Any,
+                name: str = name,
+                function: Callable[..., Any] = function,
+                **kwargs: Any,
+            ) -> Any:
+                calls[name] += 1
+                return function(*args, **kwargs)
+
+            monkeypatch.setattr(module, name, counted)
+    made = []
+    build = Adjacency._from_data
+    monkeypatch.setattr(
+        Adjacency, '_from_data', lambda data: made.append(data) or build(data)
+    )
+    model = small_map(grid)
+    calls.clear()
+    config = tiny(steps=44, validations=10)
+    history = fit(model, grid, config, checkpoint=tmp_path / 'run')
+    assert len(history.step) == 11
+    assert calls['shortest_distances'] == 1
+    assert calls['hop_diameter'] == 1
+    assert calls['sample_queries'] == 1
+    # By fit, the map, the queries and the planner; of fingerprints by two.
+    assert calls['planning_graph'] <= 4
+    assert calls['fingerprint'] <= 2
+    assert len(made) <= 1
+
+
+def test_training_calls_the_map(grid: Data) -> None:
+    """So hooks see every step."""
+    model, shapes = small_map(grid), []
+    model.register_forward_hook(
+        lambda module, args, out: shapes.append(tuple(out.shape))
+    )
+    fit(model, grid, tiny(steps=5))
+    assert len(shapes) == 5
+    assert all(num_goals == 4 for _, num_goals in shapes)
+
+
+@dataclass(frozen=True)
+class FarTargets(Targets):
+    """Of a user: all values are the same."""
+
+    value: float = 5.0
+
+    def blocks(self, run: Run) -> Blocks:
+        return FarBlocks(run)
+
+
+class FarBlocks(Blocks):
+    def block(self, step: int) -> Block:
+        goals = self.sampler.goals(self.config.goals)
+        sources = self.sampler.sources(None, self.config.sources)
+        edge, source = self.adjacency.out_edges(sources)
+        settings = self.config.targets
+        assert isinstance(settings, FarTargets)
+        value = torch.full((edge.numel(), goals.numel()), settings.value)
+        return Block(sources, goals, edge, source, value)
+
+
+def test_targets_and_an_optimizer_of_ones_own(
+    grid: Data, tmp_path: Path
+) -> None:
+    path = tmp_path / 'run'
+    adamw = partial(torch.optim.AdamW, weight_decay=0.25)
+    config = FitConfig(
+        steps=6, targets=FarTargets(), optimizer=adamw, validations=2
+    )
+    whole, start = small_map(grid), None
+    start = {k: v.clone() for k, v in whole.state_dict().items()}
+    fit(whole, grid, config)
+    recorded = whole.record['config']
+    assert recorded['targets'] == {
+        'name': f'{__name__}.FarTargets',
+        'value': 5.0,
+    }
+    assert recorded['optimizer'].endswith('AdamW(weight_decay=0.25)')
+
+    def stop(step: int, metrics: dict[str, float]) -> None:
+        raise KeyboardInterrupt
+
+    stopped = small_map(grid)
+    stopped.load_state_dict(start)
+    fit(stopped, grid, config, checkpoint=path, callback=stop)
+    for changed, name in (
+        ({'targets': FarTargets(value=6.0)}, 'targets'),
+        ({'targets': 'paper'}, 'targets'),
+        ({'optimizer': torch.optim.AdamW}, 'optimizer'),
+        ({'optimizer': 'adam'}, 'optimizer'),
+    ):
+        with pytest.raises(BCMError, match=rf'another config \({name}\)'):
+            fit(stopped, grid, replace(config, **changed), checkpoint=path)
+
+
+@pytest.mark.parametrize(
+    'make',
+    [
+        partial(torch.optim.AdamW, weight_decay=0.25),
+        partial(torch.optim.SGD, momentum=0.5),
+    ],
+    ids=['AdamW', 'SGD'],
+)
+def test_going_on_with_an_optimizer_of_ones_own(
+    grid: Data,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[..., torch.optim.Optimizer],
+) -> None:
+    monkeypatch.setattr(checkpoint, 'CHECKPOINT_EVERY', 0.0)
+    config = tiny(steps=8, optimizer=make, lr=1e-3, validations=3)
+    whole = small_map(grid)
+    start = {k: v.clone() for k, v in whole.state_dict().items()}
+    fit(whole, grid, config)
+
+    def stop(step: int, metrics: dict[str, float]) -> None:
+        raise RuntimeError('stop')
+
+    stopped = small_map(grid)
+    stopped.load_state_dict(start)
+    with pytest.raises(RuntimeError, match='stop'):
+        fit(stopped, grid, config, checkpoint=tmp_path / 'run', callback=stop)
+    resumed = small_map(grid)
+    fit(resumed, grid, config, checkpoint=tmp_path / 'run')
+    assert weights(resumed) == weights(whole)
+
+
+def test_a_callback_must_be_callable(grid: Data) -> None:
+    with pytest.raises(BCMError, match=r'callback must be callable \(got 5\)'):
+        fit(small_map(grid), grid, tiny(steps=1), callback=5)  # type: ignore[arg-type]

@@ -24,14 +24,14 @@ NAN = float('nan')
 def test_interrupted_in_a_step(
     grid: Data, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = targets.FreshTargets.block
+    original = targets.OneStepBlocks.block
 
-    def block(self: targets.FreshTargets, step: int) -> targets.Block:
+    def block(self: targets.OneStepBlocks, step: int) -> targets.Block:
         if step == after:
             raise KeyboardInterrupt
         return original(self, step)
 
-    monkeypatch.setattr(targets.FreshTargets, 'block', block)
+    monkeypatch.setattr(targets.OneStepBlocks, 'block', block)
     model = small_map(grid).eval()
     history = fit(model, grid, tiny(targets='paper', steps=50))
     assert history.interrupted is True
@@ -51,11 +51,11 @@ def ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def signal_at(*steps: int) -> Callable[[targets.PooledTargets, int], Any]:
+def signal_at(*steps: int) -> Callable[[targets.PooledBlocks, int], Any]:
     """Ctrl-C while the block of a step is made."""
-    original = targets.PooledTargets.block
+    original = targets.PooledBlocks.block
 
-    def block(self: targets.PooledTargets, step: int) -> targets.Block:
+    def block(self: targets.PooledBlocks, step: int) -> targets.Block:
         for _ in range(steps.count(step)):
             signal.raise_signal(signal.SIGINT)
         return original(self, step)
@@ -75,14 +75,14 @@ def test_ctrl_c_with_a_checkpoint_loses_no_step(
     stopped = small_map(grid)
     stopped.load_state_dict(start)
     with monkeypatch.context() as patch:
-        patch.setattr(targets.PooledTargets, 'block', signal_at(5))
-        first = fit(stopped, grid, config, resume=tmp_path / 'run')
+        patch.setattr(targets.PooledBlocks, 'block', signal_at(5))
+        first = fit(stopped, grid, config, checkpoint=tmp_path / 'run')
     assert first.interrupted and first.steps == 6
-    again = fit(small_map(grid), grid, config, resume=tmp_path / 'run')
+    again = fit(small_map(grid), grid, config, checkpoint=tmp_path / 'run')
     assert not again.interrupted
     assert (again.step, again.loss) == (history.step, history.loss)
     resumed = small_map(grid)
-    fit(resumed, grid, config, resume=tmp_path / 'run')
+    fit(resumed, grid, config, checkpoint=tmp_path / 'run')
     assert weights(resumed) == weights(whole)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -91,8 +91,10 @@ def test_ctrl_c_with_a_checkpoint_loses_no_step(
 def test_a_second_ctrl_c_does_not_wait(
     grid: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(targets.PooledTargets, 'block', signal_at(5, 5))
-    history = fit(small_map(grid), grid, tiny(steps=9), resume=tmp_path / 'run')
+    monkeypatch.setattr(targets.PooledBlocks, 'block', signal_at(5, 5))
+    history = fit(
+        small_map(grid), grid, tiny(steps=9), checkpoint=tmp_path / 'run'
+    )
     assert history.interrupted and history.steps == 5
 
 
@@ -101,7 +103,11 @@ def test_ctrl_c_in_a_thread_is_none_of_its_business(
 ) -> None:
     with ThreadPoolExecutor() as pool:
         done = pool.submit(
-            fit, small_map(grid), grid, tiny(steps=3), resume=tmp_path / 'run'
+            fit,
+            small_map(grid),
+            grid,
+            tiny(steps=3),
+            checkpoint=tmp_path / 'run',
         )
         assert done.result().steps == 3
 
@@ -177,16 +183,16 @@ def test_a_rate_that_is_too_high(grid: Data, kind: str, optimizer: str) -> None:
 def test_a_loss_that_is_not_finite(
     grid: Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = targets.FreshTargets.block
+    original = targets.OneStepBlocks.block
 
-    def block(self: targets.FreshTargets, step: int) -> targets.Block:
+    def block(self: targets.OneStepBlocks, step: int) -> targets.Block:
         made = original(self, step)
         if step < 3:
             return made
         # Finite, but its square is not.
         return made._replace(next_value=made.next_value + 1e38)
 
-    monkeypatch.setattr(targets.FreshTargets, 'block', block)
+    monkeypatch.setattr(targets.OneStepBlocks, 'block', block)
     model = small_map(grid)
     states = []
     config = tiny(

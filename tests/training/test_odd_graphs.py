@@ -10,7 +10,8 @@ from torch_geometric.utils import to_undirected
 from bcm_pyg import BCM, BCMError, FitConfig, Planner, evaluate, fit
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.nn import InteractionEncoder, NodeEncoder
-from bcm_pyg.nn.objective import ranking_loss
+from bcm_pyg.training import SweepTargets
+from bcm_pyg.training.objective import ranking_loss
 from bcm_pyg.training.targets import _mean_of_known
 
 
@@ -34,10 +35,13 @@ def test_many_components():
     assert all(math.isfinite(loss) for loss in history.loss)
 
 
-def test_few_seeds():
+def test_few_bootstrap_nodes():
     data = weighted_grid('open', side=5)
     model = BCM.from_data(data)
-    fit(model, data, FitConfig(steps=6, sweeps=2, draws=1, seeds=1))
+    targets = SweepTargets(
+        num_backups=2, bootstrap_samples=1, bootstrap_nodes=1
+    )
+    fit(model, data, FitConfig(steps=6, targets=targets))
     assert finite(model)
 
 
@@ -130,23 +134,25 @@ def test_unwritable_checkpoint_is_found_out_at_once(tmp_path):
     model = BCM.from_data(data)
     before = model.encoder.tables[0].detach().clone()
     with pytest.raises(BCMError, match='cannot write the checkpoint'):
-        fit(model, data, FitConfig(steps=2), resume=tmp_path / 'file' / 'x')
+        fit(model, data, FitConfig(steps=2), checkpoint=tmp_path / 'file' / 'x')
     assert torch.equal(model.encoder.tables[0], before)
 
 
 def test_interrupt_in_a_step_leaves_a_sound_checkpoint(tmp_path, monkeypatch):
-    from bcm_pyg.training import trainer
-    from bcm_pyg.training.soap import SOAP
+    from bcm_pyg.training import checkpoint
+    from bcm_pyg.training.optim import SOAP
 
     data = weighted_grid('open', side=5)
-    config = FitConfig(steps=20, seeds=5, validations=0)
+    config = FitConfig(
+        steps=20, targets=SweepTargets(bootstrap_nodes=5), validations=0
+    )
     torch.manual_seed(1)
     whole = BCM.from_data(data)
     stopped = BCM.from_data(data)
     stopped.load_state_dict(whole.state_dict())
     fit(whole, data, config)
 
-    monkeypatch.setattr(trainer, 'CHECKPOINT_EVERY', 0.0)
+    monkeypatch.setattr(checkpoint, 'CHECKPOINT_EVERY', 0.0)
     plain, calls = SOAP._update, []
 
     def interrupted(self, *args):
@@ -157,8 +163,8 @@ def test_interrupt_in_a_step_leaves_a_sound_checkpoint(tmp_path, monkeypatch):
 
     monkeypatch.setattr(SOAP, '_update', interrupted)
     path = tmp_path / 'run'
-    assert fit(stopped, data, config, resume=path).interrupted
-    fit(stopped, data, config, resume=path)
+    assert fit(stopped, data, config, checkpoint=path).interrupted
+    fit(stopped, data, config, checkpoint=path)
     for name, value in whole.state_dict().items():
         assert torch.equal(value, stopped.state_dict()[name]), name
 

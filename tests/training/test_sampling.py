@@ -11,13 +11,12 @@ from torch_geometric.data import Data
 from bcm_pyg import BCMError, planning_graph
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.training.sampling import PairSampler
-from bcm_pyg.utils import Adjacency, Reachability
+from bcm_pyg.utils import Adjacency
 
 
 def make_sampler(data: Data, seed: int = 0) -> PairSampler:
     adjacency = Adjacency.from_data(data)
-    generator = torch.Generator().manual_seed(seed)
-    return PairSampler(adjacency, Reachability(adjacency), generator)
+    return PairSampler(adjacency, seed)
 
 
 def test_connected(grid: Data) -> None:
@@ -124,9 +123,7 @@ def test_deterministic_by_generator(
 def test_distinct_and_uniform(num: int) -> None:
     """Both ways of drawing: from a permutation, and without one."""
     data = weighted_grid('open', side=20)
-    adjacency = Adjacency.from_data(data)
-    generator = torch.Generator().manual_seed(0)
-    sampler = PairSampler(adjacency, Reachability(adjacency), generator)
+    sampler = make_sampler(data)
     count = torch.zeros(400)
     for _ in range(200):
         goals = sampler.goals(num)

@@ -16,13 +16,14 @@ from helpers import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_fits import targets_of
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, FitConfig, planning_graph
 from bcm_pyg.nn import Transition, encoder_resolver
+from bcm_pyg.training import Block, Blocks, Run
 from bcm_pyg.training.sampling import PairSampler
-from bcm_pyg.training.targets import Block, Targets, make_targets
-from bcm_pyg.utils import Adjacency, Reachability
+from bcm_pyg.utils import Adjacency, Processes
 
 INFINITE = float('inf')
 TERMINALS = ['calibrated', 'paper']
@@ -35,18 +36,22 @@ def small_map(data: Data, encoder: str, terminal: str) -> BCM:
     return BCM(module, transition, terminal, cost_scale=2.5)
 
 
-def targets_of(
+def blocks_of(
     model: BCM, data: Data, kind: str, seed: int = 0, **kwargs: Any
-) -> Targets:
-    adjacency = Adjacency.from_data(data)
-    generator = torch.Generator().manual_seed(seed)
-    sampler = PairSampler(adjacency, Reachability(adjacency), generator)
-    settings = {'sources': 12, 'goals': 4, 'pool': 6, 'renew': 4}
-    settings |= {'draws': 2, 'seeds': 20, 'renew_every': 8}
-    if kind == 'sweeps':
-        settings['sweeps'] = 3
-    config = FitConfig(targets=kind, **{**settings, **kwargs})
-    return make_targets(model, data, adjacency, sampler, config)
+) -> Blocks:
+    settings = {
+        'num_backups': 3,
+        'bootstrap_samples': 2,
+        'bootstrap_nodes': 20,
+        'goal_pool': 6,
+        'refresh': 4,
+        'refresh_every': 8,
+    }
+    targets = targets_of(kind, **{**settings, **kwargs})
+    config = FitConfig(targets=targets, sources=12, goals=4)
+    sampler = PairSampler(Adjacency.from_data(data), seed)
+    run = Run(model, data, sampler, config, Processes(distributed=False))
+    return targets.blocks(run)
 
 
 def network_values(model: BCM, data: Data) -> list[list[float]]:
@@ -123,7 +128,7 @@ def assert_block(block: Block, data: Data, value: list[list[float]]) -> None:
         for row, source in enumerate(sources)
         for edge, head in ways[source]
     ]
-    assert block.row.tolist() == [row for row, _, _ in expected]
+    assert block.source.tolist() == [row for row, _, _ in expected]
     assert block.edge.tolist() == [edge for _, edge, _ in expected]
     wanted = torch.tensor(
         [[value[head][goal] for goal in goals] for _, _, head in expected]
@@ -141,7 +146,7 @@ def test_fresh_targets_are_the_minima_at_the_heads(
     model = small_map(data, encoder, terminal)
     value = network_values(model, data)
     assert any(INFINITE in line for line in value)
-    targets = targets_of(model, data, 'paper')
+    targets = blocks_of(model, data, 'paper')
     for step in range(4):
         assert_block(targets.block(step), data, value)
     # They follow the map from step to step.
@@ -151,23 +156,23 @@ def test_fresh_targets_are_the_minima_at_the_heads(
 
 
 @pytest.mark.parametrize('terminal', TERMINALS)
-@pytest.mark.parametrize('sweeps', [1, 2, 4])
-def test_swept_targets(sweeps: int, terminal: str) -> None:
+@pytest.mark.parametrize('num_backups', [1, 2, 4])
+def test_swept_targets(num_backups: int, terminal: str) -> None:
     # Every node is asked: the table is k - 1 backups of the map's values.
     data = planning_graph(random_graph(14, 26, seed=8))
     model = small_map(data, 'one_hot', terminal)
-    value = swept(model, data, network_values(model, data), sweeps - 1)
-    targets = targets_of(
+    value = swept(model, data, network_values(model, data), num_backups - 1)
+    targets = blocks_of(
         model,
         data,
         'sweeps',
-        sweeps=sweeps,
-        draws=1,
-        seeds=14,
-        renew_every=2,
+        num_backups=num_backups,
+        bootstrap_samples=1,
+        bootstrap_nodes=14,
+        refresh_every=2,
     )
     seen = set()
-    for step in range(7):  # with renewals
+    for step in range(7):  # with refreshes
         block = targets.block(step)
         seen |= set(block.goals.tolist())
         assert_block(block, data, value)
@@ -178,15 +183,15 @@ def test_swept_targets(sweeps: int, terminal: str) -> None:
 def test_tables_are_made_anew_from_the_map(terminal: str) -> None:
     data = planning_graph(random_graph(14, 26, seed=8))
     model = small_map(data, 'one_hot', terminal)
-    targets = targets_of(
+    targets = blocks_of(
         model,
         data,
         'sweeps',
-        sweeps=3,
-        draws=1,
-        seeds=14,
-        renew=6,
-        renew_every=2,
+        num_backups=3,
+        bootstrap_samples=1,
+        bootstrap_nodes=14,
+        refresh=6,
+        refresh_every=2,
     )
     before = swept(model, data, network_values(model, data), 2)
     assert_block(targets.block(0), data, before)
@@ -194,7 +199,7 @@ def test_tables_are_made_anew_from_the_map(terminal: str) -> None:
         model.transition.lin3.weight.mul_(0.5)
     assert_block(targets.block(1), data, before)  # still the old ones
     after = swept(model, data, network_values(model, data), 2)
-    assert_block(targets.block(2), data, after)  # renewed, not swept on
+    assert_block(targets.block(2), data, after)  # refreshed, not swept on
 
 
 @pytest.mark.parametrize('terminal', TERMINALS)
@@ -204,7 +209,7 @@ def test_exact_targets(terminal: str, graph: Data, seed: int) -> None:
     data = planning_graph(graph)
     model = small_map(data, 'one_hot', terminal)
     value = shortest(model, data)
-    targets = targets_of(model, data, 'exact', seed, renew_every=1)
+    targets = blocks_of(model, data, 'exact', seed, refresh_every=1)
     for step in range(3):
         assert_block(targets.block(step), data, value)
 
@@ -216,14 +221,18 @@ def test_exact_targets(terminal: str, graph: Data, seed: int) -> None:
 def test_what_holds_for_all_targets(
     kind: str, terminal: str, graph: Data, seed: int
 ) -> None:
-    # With several draws, and a pool larger than most of the graphs.
+    # With several samples, and a pool larger than most of the graphs.
     data = planning_graph(graph)
     model = small_map(data, 'one_hot', terminal)
     # None, half and all of the sources; the one backup has no near ones.
-    near = 0.0 if kind == 'paper' else (seed % 3) / 2
-    settings = {'sweeps': 9} if kind == 'sweeps' else {}
-    targets = targets_of(
-        model, data, kind, seed, pool=10, near=near, **settings
+    targets = blocks_of(
+        model,
+        data,
+        kind,
+        seed,
+        goal_pool=10,
+        near_goal_fraction=(seed % 3) / 2,
+        num_backups=9,
     )
     exact, nxg = shortest(model, data), to_nx(data)
     for step in range(2):
@@ -237,7 +246,7 @@ def test_what_holds_for_all_targets(
         heads = data.edge_index[1, block.edge].tolist()
         for head, line in zip(heads, block.next_value.tolist(), strict=True):
             for goal, value in zip(block.goals.tolist(), line, strict=True):
-                if math.isnan(value):  # no draw knows it
+                if math.isnan(value):  # no sample knows it
                     assert kind == 'sweeps' and exact[head][goal] < INFINITE
                     continue
                 assert value > -1e-4  # squares are expanded: rounding
@@ -257,7 +266,7 @@ def test_deterministic_by_generator(grid: Data, kind: str) -> None:
 
     def draw(seed: int) -> list[Any]:
         state = torch.get_rng_state()
-        targets = targets_of(model, grid, kind, seed, renew_every=1)
+        targets = blocks_of(model, grid, kind, seed, refresh_every=1)
         blocks = [targets.block(step) for step in range(3)]
         assert torch.equal(state, torch.get_rng_state())
         parts = [part for block in blocks for part in block[:5]]
@@ -277,7 +286,7 @@ def test_the_smallest_graph(kind: str) -> None:
         )
     )
     model = small_map(data, 'one_hot', 'calibrated')
-    block = targets_of(model, data, kind, pool=256).block(0)
+    block = blocks_of(model, data, kind, goal_pool=256).block(0)
     assert block.sources.tolist() == [0] * 12
     assert block.goals.tolist() == [1]
     assert block.edge.tolist() == [0] * 12

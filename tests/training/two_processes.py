@@ -30,16 +30,14 @@ from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.nn import Transition, encoder_resolver
 from bcm_pyg.planning import plan_distributed
-from bcm_pyg.training import targets, trainer
+from bcm_pyg.training import ExactTargets, SweepTargets, targets
 
+POOL = {'goal_pool': 9, 'refresh': 5, 'refresh_every': 3}
 TINY = FitConfig(
     steps=20,
     sources=8,
     goals=6,
-    pool=9,
-    renew=5,
-    renew_every=3,
-    seeds=10,
+    targets=SweepTargets(**POOL, bootstrap_nodes=10),
     validation_queries=0,
     validations=1,
 )
@@ -48,11 +46,19 @@ TINY = FitConfig(
 RUNS: dict[str, tuple[str, FitConfig]] = {
     'default': (
         'grid',
-        FitConfig(steps=20, seeds=10, validations=1, validation_queries=8),
+        FitConfig(
+            steps=20,
+            targets=SweepTargets(bootstrap_nodes=10),
+            validations=1,
+            validation_queries=8,
+        ),
     ),
     'sweeps': ('grid', replace(TINY, optimizer='adam')),
     'paper': ('grid', replace(TINY, targets='paper', optimizer='adam')),
-    'exact': ('grid', replace(TINY, targets='exact', optimizer='adam')),
+    'exact': (
+        'grid',
+        replace(TINY, targets=ExactTargets(**POOL), optimizer='adam'),
+    ),
     'uneven shares': ('islands', replace(TINY, goals=5, optimizer='adam')),
     'an idle process': ('islands', replace(TINY, goals=1, optimizer='adam')),
     'directed, paper': (
@@ -173,17 +179,17 @@ def stopped_run() -> dict[str, Any]:
 
 def killed_run(rank: int, checkpoint: Path) -> None:
     """Process 1 is gone in the middle of a step."""
-    trainer.CHECKPOINT_EVERY = 0.0
-    original = targets.PooledTargets.block
+    checkpoint.CHECKPOINT_EVERY = 0.0
+    original = targets.PooledBlocks.block
 
-    def block(self: targets.PooledTargets, step: int) -> targets.Block:
+    def block(self: targets.PooledBlocks, step: int) -> targets.Block:
         if rank == 1 and step == KILLED_AT:
             os.kill(os.getpid(), signal.SIGKILL)
         return original(self, step)
 
-    targets.PooledTargets.block = block  # type: ignore[method-assign]
+    targets.PooledBlocks.block = block  # type: ignore[method-assign]
     data = graph('grid')
-    fit(make_map(data, small=True), data, KILLED, resume=checkpoint)
+    fit(make_map(data, small=True), data, KILLED, checkpoint=checkpoint)
 
 
 def main(rank: int, folder: Path) -> None:
@@ -214,12 +220,14 @@ def main(rank: int, folder: Path) -> None:
     for _ in range(2):  # made, then found finished
         resumed = make_map(data, small=True, seed=rank)
         out['resumed'] = outcome(
-            resumed, fit(resumed, data, RUNS['sweeps'][1], resume=mine)
+            resumed, fit(resumed, data, RUNS['sweeps'][1], checkpoint=mine)
         )
     damaged = folder / 'damaged.checkpoint'
     if rank == 0:
         damaged.write_bytes(shared.read_bytes()[:-9])
-    out['damaged'] = refusal(lambda: fit(resumed, data, TINY, resume=damaged))
+    out['damaged'] = refusal(
+        lambda: fit(resumed, data, TINY, checkpoint=damaged)
+    )
     torch.save(out, folder / f'{rank}.pt')
     killed_run(rank, folder / 'killed.checkpoint')
 

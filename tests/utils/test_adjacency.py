@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from bcm_pyg import planning_graph
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import weighted_grid
-from bcm_pyg.utils import Adjacency
+from bcm_pyg.utils import Adjacency, cut_loops
 
 
 def test_from_data(diamond):
@@ -207,3 +207,24 @@ def test_equal_to_itself_alone(diamond: Data) -> None:
     adjacency = Adjacency.from_data(diamond)
     assert adjacency == adjacency
     assert adjacency != Adjacency.from_data(diamond.clone())
+
+
+@pytest.mark.parametrize(
+    ('route', 'simple'),
+    [
+        ([0, 1, 2, 3], [0, 1, 2, 3]),
+        ([0, 1, 2, 1, 3], [0, 1, 3]),
+        ([0, 1, 2, 1, 3, 2, 4], [0, 1, 3, 2, 4]),
+        ([5, 0, 5, 1, 5], [5]),
+        ([5, 0, 5, -1, -1], [5]),
+        ([-1, -1], []),
+    ],
+)
+def test_loops_are_cut(route: list[int], simple: list[int]) -> None:
+    nodes = torch.tensor([route, [-1] * len(route)])
+    padding = [-1] * (len(route) - len(simple))
+    assert cut_loops(nodes).tolist() == [
+        [*simple, *padding],
+        [-1] * len(route),
+    ]
+    assert nodes[0].tolist() == route

@@ -246,7 +246,7 @@ def test_errors(src, index, options, message):
 
 
 def test_missing_torch_scatter_says_what_to_install(monkeypatch):
-    monkeypatch.setattr('bcm_pyg.utils._scatter.WITH_TORCH_SCATTER', False)
+    monkeypatch.setattr('bcm_pyg.utils.scatter.WITH_TORCH_SCATTER', False)
     src, index = torch.ones(1), torch.zeros(1, dtype=torch.long)
     with pytest.raises(BCMError, match='pip install .*torch-scatter'):
         scatter_min(src, index, backend='torch_scatter')

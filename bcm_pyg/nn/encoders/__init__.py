@@ -3,6 +3,7 @@
 from .base import NodeEncoder
 from .check import check_encoder
 from .concat import ConcatEncoder
+from .continuous_interaction import ContinuousInteractionEncoder
 from .gnn import GNNEncoder
 from .grid import GridEncoder
 from .interaction import InteractionEncoder
@@ -14,6 +15,7 @@ from .resolver import encoder_name, encoder_resolver, register_encoder
 
 __all__ = [
     'ConcatEncoder',
+    'ContinuousInteractionEncoder',
     'GNNEncoder',
     'GridEncoder',
     'InteractionEncoder',

@@ -9,12 +9,14 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 
+from bcm_pyg.errors import BCMError
+
 
 class NodeEncoder(torch.nn.Module, ABC):
     r"""Base class of node encoders :math:`\psi`, with :math:`o = \psi(x)`.
 
-    A subclass sets :attr:`out_channels` and implements :meth:`forward`; that is
-    all a map needs. To be saved it also needs :meth:`config` and a name (see
+    A subclass sets :attr:`out_channels` and implements :meth:`forward`. To be
+    saved it also needs :meth:`config` and a name (see
     :func:`bcm_pyg.nn.register_encoder`).
     """
 
@@ -22,8 +24,8 @@ class NodeEncoder(torch.nn.Module, ABC):
     out_channels: int
 
     #: Whether the embedding of a node depends on the attributes of that node
-    #: alone. Training then encodes just the nodes it needs: :meth:`forward`
-    #: gets a graph of some nodes, without edges, whose :obj:`n_id` tells which.
+    #: alone. Training then encodes only the nodes it needs: :meth:`forward`
+    #: gets some nodes of the graph without edges; :obj:`n_id` are their ids.
     per_node: bool = False
 
     @classmethod
@@ -51,12 +53,11 @@ class NodeEncoder(torch.nn.Module, ABC):
             reset(child)
 
     def check_buffers(self, buffers: Mapping[str, Tensor]) -> None:  # noqa: B027
-        """Refuses buffers of a file that no encoder of this kind would have.
+        """Refuses buffers of a file that are out of range.
 
-        Called before a map is built from a file, with what the buffers of this
-        module are to hold (those of its submodules are theirs to check, if they
-        have this method). Names, dtypes and shapes are right and numbers are
-        finite. By default anything goes.
+        Called before a map is built from a file, with the buffers of this
+        module; submodules that have this method check their own. Names, dtypes
+        and shapes are right and numbers are finite. By default all are valid.
 
         Raises:
             BCMError: If one is out of range.
@@ -70,3 +71,42 @@ class NodeEncoder(torch.nn.Module, ABC):
     def from_config(cls, config: dict[str, Any]) -> Self:
         """The encoder that :meth:`config` describes."""
         return cls(**config)
+
+
+def select_nodes(data: Data, nodes: Tensor) -> Data:
+    """Some nodes of a graph, without edges; :obj:`n_id` are their ids.
+
+    :obj:`graph_nodes` is the number of nodes of the graph.
+    """
+    out = Data(num_nodes=nodes.numel())
+    for key in data.node_attrs():
+        value = data[key]
+        if isinstance(value, Tensor) and value.layout == torch.strided:
+            dim = data.__cat_dim__(key, value)
+            if isinstance(dim, int):
+                out[key] = value.index_select(dim, nodes)
+    out.n_id = nodes  # last: the graph may have an n_id of its own
+    out.graph_nodes = data.num_nodes
+    return out
+
+
+def node_ids(data: Data, num_nodes: int | None = None) -> Tensor:
+    """Ids of the nodes of a graph, or of some of them.
+
+    Args:
+        data (torch_geometric.data.Data): The graph, or the result of
+            :func:`select_nodes`.
+        num_nodes (int, optional): Number of nodes that the whole graph must
+            have. (default: :obj:`None`)
+    """
+    # A whole graph may carry an n_id of its own, as PyG's loaders set it.
+    is_whole = data.get('edge_index') is not None
+    num = data.pos.size(0) if is_whole else data.get('graph_nodes')
+    if num_nodes is not None and num not in (None, num_nodes):
+        raise BCMError(
+            f'the encoder was built for {num_nodes} nodes (got a graph of '
+            f'{num})'
+        )
+    if not is_whole:
+        return data.n_id
+    return torch.arange(num, device=data.pos.device)

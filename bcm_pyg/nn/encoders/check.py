@@ -8,23 +8,25 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
-from bcm_pyg.nn.modes import evaluating
+from bcm_pyg.nn.scoring import evaluating
 
-from .base import NodeEncoder
-from .rows import select_rows
+from .base import NodeEncoder, select_nodes
 
 
 def check_encoder(encoder: torch.nn.Module, data: Data) -> None:
-    """Tries an encoder on a graph and says what is wrong with it.
+    """Checks an encoder of your own on a graph.
 
-    Run it on an encoder of your own before training: it checks the width and
-    the dtype of the embeddings, that they are finite and repeatable, that
-    gradients arrive at every parameter, that :meth:`project` agrees with
-    :meth:`forward`, that :attr:`per_node` holds where it is claimed, and that
-    the configuration rebuilds an encoder of the same shape.
+    It checks the width and the dtype of the embeddings, that they are finite
+    and repeatable, that gradients arrive at every parameter, that
+    :meth:`project` agrees with :meth:`forward`, that :attr:`per_node` holds if
+    it is set, and that the configuration rebuilds an encoder of the same shape.
+
+    Args:
+        encoder (torch.nn.Module): The encoder.
+        data (torch_geometric.data.Data): The graph.
 
     Raises:
-        BCMError: With the first thing found.
+        BCMError: With the first problem found.
     """
     name = type(encoder).__name__
     if not isinstance(encoder, torch.nn.Module):
@@ -63,18 +65,24 @@ def check_embeddings(encoder: torch.nn.Module, data: Data) -> Tensor:
 
 def _check(encoder: torch.nn.Module, data: Data, name: str) -> None:
     dense = _dense(check_embeddings(encoder, data))
-    if not bool(torch.isfinite(dense).all()):
-        node = int((~torch.isfinite(dense)).any(1).nonzero()[0])
+    bad = ~torch.isfinite(dense).all(dim=1)
+    if bool(bad.any()):
+        node = int(bad.nonzero()[0])
         raise BCMError(
             f'{name} gives node {node} an embedding that is not finite'
         )
     if not torch.equal(dense, _dense(encoder(data))):
         raise BCMError(f'{name} gives another answer on the second call')
-
     _check_gradients(encoder, dense, name)
-    if isinstance(encoder, NodeEncoder):
-        _check_project(encoder, data, dense, name)
-        _check_rows(encoder, data, dense, name)
+    if not isinstance(encoder, NodeEncoder):
+        return
+    weight = torch.linspace(-1, 1, 3 * dense.size(1), device=dense.device)
+    weight = weight.view(3, -1)
+    if not _agree(encoder.project(data, weight), dense @ weight.T):
+        raise BCMError(f'{name}: project() does not agree with forward()')
+    if encoder.per_node:
+        _check_per_node(encoder, data, dense, name)
+    if type(encoder).config is not NodeEncoder.config:  # meant to be saved
         _check_config(encoder, name)
 
 
@@ -93,39 +101,25 @@ def _agree(out: Tensor, expected: Tensor) -> bool:
 def _check_gradients(
     encoder: torch.nn.Module, dense: Tensor, name: str
 ) -> None:
-    named = [(k, p) for k, p in encoder.named_parameters() if p.requires_grad]
+    named = {k: p for k, p in encoder.named_parameters() if p.requires_grad}
     if not named:
         return
     if not dense.requires_grad:
         raise BCMError(f'{name} has parameters but its output has no gradient')
     weight = torch.linspace(1, 2, dense.numel(), device=dense.device)
-    grads = torch.autograd.grad(
-        (dense.reshape(-1) * weight).sum(),
-        [parameter for _, parameter in named],
-        allow_unused=True,
-    )
-    for (key, _), grad in zip(named, grads, strict=True):
+    loss = (dense.reshape(-1) * weight).sum()
+    grads = torch.autograd.grad(loss, list(named.values()), allow_unused=True)
+    for key, grad in zip(named, grads, strict=True):
         if grad is None:
             raise BCMError(f'{name}: no gradient arrives at parameter {key!r}')
 
 
-def _check_project(
+def _check_per_node(
     encoder: NodeEncoder, data: Data, dense: Tensor, name: str
 ) -> None:
-    weight = torch.linspace(-1, 1, 3 * dense.size(1), device=dense.device)
-    weight = weight.view(3, -1)
-    if not _agree(encoder.project(data, weight), dense @ weight.T):
-        raise BCMError(f'{name}: project() does not agree with forward()')
-
-
-def _check_rows(
-    encoder: NodeEncoder, data: Data, dense: Tensor, name: str
-) -> None:
-    if not encoder.per_node:
-        return
     nodes = torch.arange(int(data.num_nodes) - 1, -1, -2, device=dense.device)
     try:
-        some = _dense(encoder(select_rows(data, nodes)))
+        some = _dense(encoder(select_nodes(data, nodes)))
     except Exception as error:
         raise BCMError(
             f'{name} claims per_node, but fails when asked for some nodes '
@@ -139,8 +133,6 @@ def _check_rows(
 
 
 def _check_config(encoder: NodeEncoder, name: str) -> None:
-    if type(encoder).config is NodeEncoder.config:
-        return  # not meant to be saved
     try:
         config = encoder.config()
     except BCMError:

@@ -6,7 +6,6 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
-from torch_geometric.nn.inits import reset
 
 from bcm_pyg.errors import BCMError
 
@@ -17,9 +16,9 @@ class ConcatEncoder(NodeEncoder):
     r"""Puts several encoders side by side,
     :math:`\psi(x_n) = [\psi_1(x_n) ; \psi_2(x_n) ; \ldots]`.
 
-    A string of names joined by a plus is one of these, for instance
-    :obj:`BCM.from_data(data, 'interaction+landmark')`. Arguments of a part go
-    under its name: :obj:`landmark={'num_landmarks': 16}`.
+    Names joined by a plus stand for it, for instance
+    :obj:`BCM.from_data(data, 'interaction+landmark')`. Arguments of a part are
+    given by its name: :obj:`landmark={'num_landmarks': 16}`.
 
     Args:
         encoders (Sequence[NodeEncoder]): The parts.
@@ -72,11 +71,6 @@ class ConcatEncoder(NodeEncoder):
                 for name in encoders
             ]
         )
-
-    def reset_parameters(self) -> None:
-        """Draws the parameters of all parts anew."""
-        for part in self.encoders:
-            reset(part)
 
     def forward(self, data: Data) -> Tensor:
         """Node embeddings :obj:`[N, d_o]`, sparse if all parts are."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 import torch_geometric.nn
@@ -10,38 +10,39 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_int
 
-from .axes import finite_bounds
 from .base import NodeEncoder
-from .coincident import occupation_order
-from .cost_gnn import CostGNN
-from .local_features import (
+from .parts.axes import bounds_of, finite_bounds, scaled_positions
+from .parts.coincident import occupation_order
+from .parts.cost_gnn import CostGNN
+from .parts.local_features import (
     edge_features,
     local_features,
     num_edge_features,
     num_local_features,
 )
 
-#: More rounds than any GNN has; a damaged file may ask for millions.
+#: More rounds than any GNN has: a damaged file may ask for millions.
 MAX_LAYERS = 1000
 
 
 class GNNEncoder(NodeEncoder):
-    r"""Lets nodes hear from their neighbourhood,
+    r"""Message passing over the neighbourhood of a node,
 
     .. math::
         \psi(x_n) = [\mathbf{f}_n ; \mathrm{GNN}(\mathbf{f}, \mathcal{E},
         \mathbf{e})_n],
 
     where :math:`\mathbf{f}_n` are coordinates, waves of them and the local
-    structure of a node (degrees, costs and bearings of its edges, see
-    :func:`~bcm_pyg.nn.encoders.local_features.local_features`), and
-    :math:`\mathbf{e}` are log costs, affinities and bearings of the edges.
-    Parameters do not grow with the graph. Nodes at one place are told apart by
-    their edges and by a feature that numbers them.
+    structure of a node (degrees, costs and bearings of its edges), and
+    :math:`\mathbf{e}` are log costs, affinities and bearings of the edges. Both
+    are computed once for a graph and kept. Parameters do not grow with the
+    graph. Nodes at the same position differ by their edges and by a feature
+    that numbers them.
 
     Messages need the whole graph: every call encodes all nodes, in
-    :math:`O(N + E)`, however few are asked for.
+    :math:`O(N + E)`, even if few are asked for.
 
     Args:
         bounds (Sequence[Tuple[float, float]]): Lowest and highest position of
@@ -53,19 +54,16 @@ class GNNEncoder(NodeEncoder):
             :obj:`3`)
         frequencies (int, optional): Octaves of waves per axis. (default:
             :obj:`6`)
-        gnn (str or torch.nn.Module, optional): :obj:`"CostGNN"`, whose messages
-            are made of costs (:class:`~bcm_pyg.nn.encoders.cost_gnn.CostGNN`);
-            the name of a PyG model of the
-            :class:`~torch_geometric.nn.models.basic_gnn.BasicGNN` family
-            (:obj:`"GCN"`, :obj:`"GraphSAGE"`, :obj:`"GAT"`, ...); or a module
-            of your own, called as :obj:`gnn(x, edge_index)`. Where its
-            attribute :obj:`supports_edge_attr` is true it also gets
-            :obj:`edge_attr`, the edge features :obj:`[E, 2 + A]`, and where
-            :obj:`supports_edge_weight` is true :obj:`edge_weight`, the
-            affinities :math:`1 / (1 + c / \bar{c})`: an edge of mean cost
-            weighs a half, a free one weighs one. It must map
-            :attr:`in_channels` to :obj:`channels`. (default:
-            :obj:`"CostGNN"`)
+        gnn (str or torch.nn.Module, optional): :obj:`"CostGNN"`
+            (:class:`~bcm_pyg.nn.encoders.parts.CostGNN`); the name of a PyG
+            model of the :class:`~torch_geometric.nn.models.basic_gnn.BasicGNN`
+            family (:obj:`"GCN"`, :obj:`"GraphSAGE"`, :obj:`"GAT"`, ...); or a
+            module of your own that maps :attr:`in_channels` to
+            :obj:`channels`, called as :obj:`gnn(x, edge_index)`. With an
+            attribute :obj:`supports_edge_attr` it also gets :obj:`edge_attr`,
+            the edge features :obj:`[E, 2 + A]`, and with
+            :obj:`supports_edge_weight` also :obj:`edge_weight`, the affinities
+            :math:`1 / (1 + c / \bar{c})`. (default: :obj:`"CostGNN"`)
         structure (bool, optional): Whether the local structure of a node is
             among its features. (default: :obj:`True`)
 
@@ -92,15 +90,9 @@ class GNNEncoder(NodeEncoder):
             raise BCMError(
                 f'mean_cost must be positive and finite (got {mean_cost})'
             )
-        if not 1 <= num_layers <= MAX_LAYERS:
-            raise BCMError(
-                f'num_layers must lie in [1, {MAX_LAYERS}] (got {num_layers})'
-            )
-        if channels < 1 or frequencies < 0:
-            raise BCMError(
-                'channels must be positive and frequencies not negative '
-                f'(got {channels} and {frequencies})'
-            )
+        check_int('num_layers', num_layers, 1, MAX_LAYERS)
+        check_int('channels', channels, 1)
+        check_int('frequencies', frequencies, 0)
         if not isinstance(gnn, (str, torch.nn.Module)):
             raise BCMError(
                 'gnn must be the name of a PyG model or a torch.nn.Module (got '
@@ -120,28 +112,21 @@ class GNNEncoder(NodeEncoder):
         self.edge_channels = num_edge_features(num_axes)
         self.out_channels = self.in_channels + channels
         self.gnn_name = gnn if isinstance(gnn, str) else None
-        self.gnn = (
-            _build(
-                gnn,
-                self.in_channels,
-                channels,
-                num_layers,
-                self.edge_channels,
-            )
-            if isinstance(gnn, str)
-            else gnn
-        )
+        if isinstance(gnn, str):
+            sizes = self.in_channels, channels, num_layers
+            gnn = _build(gnn, *sizes, self.edge_channels)
+        self.gnn = gnn
+        self._known: _Features | None = None
 
     @classmethod
     def from_data(cls, data: Data, **kwargs: Any) -> Self:
         """With the bounds and the mean cost of the graph."""
-        low, high = data.pos.min(0).values, data.pos.max(0).values
-        bounds = list(zip(low.tolist(), high.tolist(), strict=True))
         mean_cost = float(data.edge_cost.double().mean()) or 1.0
-        return cls(bounds, mean_cost, **kwargs)
+        return cls(bounds_of(data.pos), mean_cost, **kwargs)
 
     def reset_parameters(self) -> None:
         """Draws the parameters of the GNN anew."""
+        self._known = None
         reset = getattr(self.gnn, 'reset_parameters', None)
         if reset is not None:
             reset()
@@ -149,33 +134,45 @@ class GNNEncoder(NodeEncoder):
     def features(self, data: Data) -> Tensor:
         """Coordinates in :math:`[-1, 1]`, waves of them, local structure."""
         pos = data.pos
-        if pos.dtype != torch.float32 or pos.size(1) != len(self.bounds):
-            raise BCMError(
-                f'pos must be float32 of shape [N, {len(self.bounds)}] (got '
-                f'{pos.dtype} of shape {tuple(pos.shape)}): pass '
-                'planning_graph(data)'
-            )
-        low, high = pos.new_tensor(self.bounds).T
-        span = (high - low).clamp(min=torch.finfo(pos.dtype).tiny)
-        place = 2 * (pos - low) / span - 1
+        position = 2 * scaled_positions(pos, self.bounds) - 1
         octave = 2.0 ** torch.arange(self.frequencies, device=pos.device)
-        angle = (0.5 * math.pi * place[..., None] * octave).flatten(1)
+        angle = (0.5 * math.pi * position[..., None] * octave).flatten(1)
         order = occupation_order(pos)[:, None].to(pos.dtype)
-        parts = [place, angle.sin(), angle.cos(), order.log1p()]
+        parts = [position, angle.sin(), angle.cos(), order.log1p()]
         if self.structure:
             parts.append(local_features(data, self.mean_cost))
         return torch.cat(parts, dim=1)
 
     def forward(self, data: Data) -> Tensor:
         """Node embeddings :obj:`[N, d_o]`."""
-        x = self.features(data)
-        edges = {}
+        x, edges = self._features(data)
+        out = self.gnn(x, data.edge_index, **edges)
+        return torch.cat([x, out], dim=1)
+
+    def _features(self, data: Data) -> tuple[Tensor, dict[str, Tensor]]:
+        """Features of nodes and edges, those of the last graph if it is it."""
+        known = self._known
+        read = data.pos, data.edge_index, data.edge_cost
+        # Nothing is kept of what autograd or a compiler is to see.
+        is_plain = not (
+            torch.compiler.is_compiling()
+            or torch.is_inference_mode_enabled()
+            or any(tensor.requires_grad for tensor in read)
+        )
+        if is_plain and known is not None and known.are_of(read):
+            return known.x, known.edges
+        x, edges = self.features(data), {}
         if getattr(self.gnn, 'supports_edge_attr', False):
             edges['edge_attr'] = edge_features(data, self.mean_cost)
         if getattr(self.gnn, 'supports_edge_weight', False):
             edges['edge_weight'] = 1 / (1 + data.edge_cost / self.mean_cost)
-        out = self.gnn(x, data.edge_index, **edges)
-        return torch.cat([x, out], dim=1)
+        if is_plain:
+            copies = tuple(tensor.clone() for tensor in read)
+            self._known = _Features(copies, x, edges, _versions(x, edges))
+        return x, edges
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, '_known': None}
 
     def config(self) -> dict[str, Any]:
         """The constructor arguments."""
@@ -193,6 +190,31 @@ class GNNEncoder(NodeEncoder):
             'gnn': self.gnn_name,
             'structure': self.structure,
         }
+
+
+class _Features(NamedTuple):
+    """Features of a graph, and copies of what they were computed from."""
+
+    read: tuple[Tensor, ...]
+    x: Tensor
+    edges: dict[str, Tensor]
+    versions: list[int]
+
+    def are_of(self, read: tuple[Tensor, ...]) -> bool:
+        """Whether these tensors give the same features.
+
+        Values are compared, which is cheap: costs may change in place. So may
+        the features, by a module that works in place.
+        """
+        return self.versions == _versions(self.x, self.edges) and all(
+            (old.device, old.dtype) == (new.device, new.dtype)
+            and torch.equal(old, new)
+            for old, new in zip(self.read, read, strict=True)
+        )
+
+
+def _versions(x: Tensor, edges: dict[str, Tensor]) -> list[int]:
+    return [tensor._version for tensor in (x, *edges.values())]
 
 
 def _build(

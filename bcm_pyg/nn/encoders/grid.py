@@ -7,14 +7,17 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from .axes import finite_bounds
-from .base import NodeEncoder
-from .coincident import COINCIDENT_CHANNELS, CoincidentRows, seen_places
-from .feature_grid import FeatureGrid, grid_sizes
-from .rows import node_ids
-from .warp import AxisWarp
+from .base import NodeEncoder, node_ids
+from .parts.axes import finite_bounds
+from .parts.coincident import (
+    COINCIDENT_CHANNELS,
+    CoincidentRows,
+    visible_positions,
+)
+from .parts.feature_grid import FeatureGrid, grid_sizes
+from .parts.warp import AxisWarp
 
-#: Corners of each grid along an axis, unless said otherwise.
+#: Corners of each grid along an axis, by default.
 RESOLUTIONS = (8, 16, 32, 64)
 
 
@@ -25,33 +28,32 @@ class GridEncoder(NodeEncoder):
         \psi(x_n) = [\mathbf{u}_n ; G_1(\mathbf{u}_n) ; G_2(\mathbf{u}_n) ;
         \ldots],
 
-    where :math:`\mathbf{u}_n` is the place of a node and :math:`G_l` the
+    where :math:`\mathbf{u}_n` is the position of a node and :math:`G_l` the
     learned features around it
-    (:class:`~bcm_pyg.nn.encoders.feature_grid.FeatureGrid`). Unlike axis tables
-    a grid can give every region features of its own, at the price of a row for
-    every corner.
-
+    (:class:`~bcm_pyg.nn.encoders.parts.FeatureGrid`). Unlike axis tables a grid
+    gives every region features of its own, and stores some for every corner.
     Axes are stretched where nodes are dense
-    (:class:`~bcm_pyg.nn.encoders.warp.AxisWarp`), and nodes at one place told
-    apart (:class:`~bcm_pyg.nn.encoders.coincident.CoincidentRows`).
+    (:class:`~bcm_pyg.nn.encoders.parts.AxisWarp`), and nodes at the same
+    position told apart (:class:`~bcm_pyg.nn.encoders.parts.CoincidentRows`).
 
     Args:
         num_axes (int): Number of axes, at most 8.
         resolutions (Sequence[int], optional): Corners of each grid along an
             axis. (default: :obj:`(8, 16, 32, 64)`)
         channels (int, optional): Features of a corner. (default: :obj:`8`)
-        max_rows (int, optional): Rows of a grid at most. (default: :obj:`4096`)
+        max_rows (int, optional): Corners stored of a grid at most. (default:
+            :obj:`4096`)
         knots (int, optional): Knots of each axis. (default: :obj:`64`)
-        coincident (int, optional): Number of nodes that get a row of their own.
-            (default: :obj:`0`)
+        coincident (int, optional): Number of nodes that get a vector of their
+            own. (default: :obj:`0`)
         bounds (Sequence[Tuple[float, float]], optional): Lowest and highest
             position of each axis, where knots are not fitted to a graph
-            (:meth:`from_data`). Positions beyond count as on them. (default:
-            :obj:`None`, that is 0 and 1)
+            (:meth:`from_data`). Positions beyond count as on them. (default: 0
+            and 1)
 
     Shapes:
-        - **output:** :math:`(|\mathcal{V}|, A + L C)`, and 8 more where nodes
-          share places
+        - **output:** :math:`(|\mathcal{V}|, A + L C)`, and 8 more if nodes
+          coincide
     """
 
     per_node = True
@@ -73,11 +75,9 @@ class GridEncoder(NodeEncoder):
         self.grid = FeatureGrid(num_axes, resolutions, channels, max_rows)
         self.bounds = None if bounds is None else finite_bounds(bounds)
         self.warp = AxisWarp(num_axes, knots, self.bounds)
+        self.coincident = CoincidentRows(coincident) if coincident else None
         self.out_channels = num_axes + self.grid.out_channels
-        self.coincident = None
-        if coincident:
-            self.coincident = CoincidentRows(coincident)
-            self.out_channels += COINCIDENT_CHANNELS
+        self.out_channels += COINCIDENT_CHANNELS * bool(coincident)
         self.reset_parameters()
 
     @classmethod
@@ -92,8 +92,9 @@ class GridEncoder(NodeEncoder):
         warp = AxisWarp.from_positions(data.pos, knots)
         num_axes = data.pos.size(1)
         finest = max(grid_sizes('resolutions', resolutions), default=2)
-        places = seen_places(warp(data.pos), [finest] * num_axes)
-        rows = CoincidentRows.from_places(places)
+        rows = CoincidentRows.from_positions(
+            visible_positions(warp(data.pos), [finest] * num_axes)
+        )
         out = cls(
             num_axes,
             resolutions,
@@ -101,20 +102,13 @@ class GridEncoder(NodeEncoder):
             coincident=0 if rows is None else rows.nodes.numel(),
             **kwargs,
         )
-        out.warp = warp
-        out.coincident = rows
+        out.warp, out.coincident = warp, rows
         return out
-
-    def reset_parameters(self) -> None:
-        """Draws the features anew."""
-        self.grid.reset_parameters()
-        if self.coincident is not None:
-            self.coincident.reset_parameters()
 
     def forward(self, data: Data) -> Tensor:
         """Node embeddings :obj:`[N, d_o]`."""
-        place = self.warp(data.pos)
-        parts = [2 * place - 1, self.grid(place)]
+        unit = self.warp(data.pos)
+        parts = [2 * unit - 1, self.grid(unit)]
         if self.coincident is not None:
             parts.append(self.coincident(node_ids(data)))
         return torch.cat(parts, dim=1)

@@ -7,10 +7,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from .axes import Axes
-from .base import NodeEncoder
-from .coincident import CoincidentCodes, seen_places
-from .rows import node_ids
+from .base import NodeEncoder, node_ids
+from .parts.axes import Axes
+from .parts.coincident import CoincidentCodes, visible_positions
 
 
 class KHotEncoder(NodeEncoder):
@@ -20,9 +19,9 @@ class KHotEncoder(NodeEncoder):
         \psi(x_n) = [\mathbf{e}_{r(n)} ; \mathbf{e}_{c(n)}],
 
     an additive code without parameters of its own. For real coordinates the two
-    nearest bins of each axis share the one. Where nodes share a place, all but
-    the first of them get one more code, which numbers them
-    (:class:`~bcm_pyg.nn.encoders.coincident.CoincidentCodes`).
+    nearest bins of each axis share the one. If several nodes have the same
+    position, all but the first get one more code, which numbers them
+    (:class:`~bcm_pyg.nn.encoders.parts.CoincidentCodes`).
 
     Args:
         axis_sizes (Sequence[int]): Number of distinct codes, or of bins, on
@@ -30,12 +29,12 @@ class KHotEncoder(NodeEncoder):
         bounds (Sequence[Tuple[float, float]], optional): Lowest and highest
             position of each axis; without them coordinates are integer codes.
             (default: :obj:`None`)
-        coincident (Tuple[int, int], optional): Number of nodes whose place is
-            taken already, and of codes for them. (default: :obj:`None`)
+        coincident (Tuple[int, int], optional): Number of nodes whose position
+            is taken already, and of codes for them. (default: :obj:`None`)
 
     Shapes:
         - **output:** :math:`(|\mathcal{V}|, \sum_a S_a)`, sparse, and wider
-          where nodes share places
+          if nodes coincide
     """
 
     per_node = True
@@ -61,10 +60,11 @@ class KHotEncoder(NodeEncoder):
         """One code per integer coordinate, or :obj:`bins` per real axis."""
         axes = Axes.from_data(data, bins)
         if axes.bounds is None:
-            places = data.coord
+            positions = data.coord
         else:
-            places = seen_places(axes.place(data), axes.sizes)
-        codes = CoincidentCodes.from_places(places)
+            unit = axes.unit_positions(data.pos)
+            positions = visible_positions(unit, axes.sizes)
+        codes = CoincidentCodes.from_positions(positions)
         if codes is not None:
             kwargs['coincident'] = (codes.nodes.numel(), codes.num_codes)
         out = cls(axes.sizes, bounds=axes.bounds, **kwargs)
@@ -74,7 +74,7 @@ class KHotEncoder(NodeEncoder):
     def _entries(self, data: Data) -> tuple[Tensor, Tensor]:
         """Columns and values of the nonzeros, both :obj:`[N, A or 2 A]`.
 
-        One more of both where nodes share places.
+        One more of both if nodes coincide.
         """
         lower, fraction = self.axes.locate(data)
         sizes = lower.new_tensor(self.axes.sizes)
@@ -93,10 +93,10 @@ class KHotEncoder(NodeEncoder):
     def forward(self, data: Data) -> Tensor:
         """The codes as a sparse matrix."""
         column, value = self._entries(data)
-        rows = torch.arange(column.size(0), device=column.device)
-        rows = rows.repeat_interleave(column.size(1))
+        node = torch.arange(column.size(0), device=column.device)
+        node = node.repeat_interleave(column.size(1))
         return torch.sparse_coo_tensor(
-            torch.stack([rows, column.reshape(-1)]),
+            torch.stack([node, column.reshape(-1)]),
             value.reshape(-1),
             (column.size(0), self.out_channels),
             check_invariants=True,

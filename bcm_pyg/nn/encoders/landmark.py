@@ -11,46 +11,42 @@ from torch_geometric.data import Data
 
 from bcm_pyg.utils import check_int
 
-from .base import NodeEncoder
-from .landmark_distances import find_landmarks
-from .rows import node_ids
+from .base import NodeEncoder, node_ids
+from .parts.landmark_distances import find_landmarks
 
-#: Stands for a distance that is infinite: files hold finite numbers alone.
-NO_WAY = -1.0
+#: Stands for an infinite distance: files hold finite numbers only.
+NO_ROUTE = -1.0
 
 
 class LandmarkEncoder(NodeEncoder):
-    r"""Places a node by its exact distances to and from a few landmarks,
+    r"""Exact distances of a node to and from a few landmarks,
 
     .. math::
         \psi(x_n) = [\mathbf{l}_n ; \sigma(W \mathbf{l}_n + b)], \qquad
         \mathbf{l}_n = [d(\ell, n), d(n, \ell)]_{\ell = 1 \ldots L} .
 
-    Differences of such distances bound the distance of two nodes from below
-    (the triangle inequality), which is just what the transition encoder gets to
-    see. Distances are in units of their mean; where there is no way, a learned
-    number stands in.
+    Differences of such distances, which the transition encoder gets, bound the
+    distance of two nodes from below (the triangle inequality). Distances are in
+    units of their mean; a learned number replaces infinite ones.
 
-    The encoder is built with :math:`2 L` exact searches, from the landmarks
-    alone (see :func:`~bcm_pyg.nn.encoders.landmark_distances.find_landmarks`);
-    no query is ever solved for it. It stores :math:`8 L` bytes a node, or half
-    of that where every distance is the same in both directions, as a buffer
-    that counts in :meth:`bcm_pyg.BCM.storage_bytes`. When costs change, the
-    distances do not follow: build a new one.
-
-    It is best put beside coordinates, as :obj:`"interaction+landmark"`.
+    Building it takes :math:`2 L` exact searches, from the landmarks alone. It
+    stores :math:`8 L` bytes a node, or half of that if distances are the same
+    in both directions, as a buffer that counts in
+    :meth:`bcm_pyg.BCM.storage_bytes`. Distances do not follow a change of
+    costs: build a new encoder then. It works best beside coordinates, as
+    :obj:`"interaction+landmark"`.
 
     Args:
         num_nodes (int): Number of nodes.
         num_landmarks (int): :math:`L`.
         both_ways (bool, optional): Whether distances to and from a landmark
-            are kept, or one that serves for both. (default: :obj:`True`)
+            are stored, or one for both. (default: :obj:`True`)
         channels (int, optional): Width of :math:`W`, may be 0. (default:
             :obj:`32`)
 
     Shapes:
         - **output:** :math:`(|\mathcal{V}|, 2 L + C)`, or
-          :math:`(|\mathcal{V}|, L + C)` where one distance serves both ways
+          :math:`(|\mathcal{V}|, L + C)` with one distance for both
     """
 
     per_node = True
@@ -98,7 +94,7 @@ class LandmarkEncoder(NodeEncoder):
         table = np.concatenate(columns, axis=1)
         known = np.isfinite(table)
         table = table / (table[known].mean() or 1.0)
-        table[~known] = NO_WAY
+        table[~known] = NO_ROUTE
         out = cls(len(outward), nodes.size, both_ways, **kwargs)
         out.distances.copy_(torch.from_numpy(table))
         return out

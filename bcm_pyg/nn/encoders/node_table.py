@@ -7,22 +7,21 @@ from torch import Tensor
 from torch.nn import Parameter
 from torch_geometric.data import Data
 
-from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_int
 
-from .base import NodeEncoder
-from .rows import node_ids
+from .base import NodeEncoder, node_ids
 
 
 class NodeTableEncoder(NodeEncoder):
-    r"""One short learned row per node, :math:`\psi(x_n) = \mathbf{t}_n`.
+    r"""One short learned vector per node, :math:`\psi(x_n) = \mathbf{t}_n`.
 
-    A one-hot code of low rank: :math:`4 C` bytes a node instead of the 1,024
-    of a first layer that is 256 wide. It knows nothing of coordinates, so it is
-    best put beside an encoder that does, as :obj:`"interaction+node_table"`.
+    A one-hot code of low rank: :math:`4 C` bytes a node instead of the 1,024 of
+    a first layer that is 256 wide. It ignores coordinates, so it works best
+    beside an encoder that uses them, as :obj:`"interaction+node_table"`.
 
     Args:
         num_nodes (int): Number of nodes.
-        channels (int, optional): Width of a row. (default: :obj:`8`)
+        channels (int, optional): Width of a vector. (default: :obj:`8`)
 
     Shapes:
         - **output:** :math:`(|\mathcal{V}|, C)`
@@ -32,11 +31,8 @@ class NodeTableEncoder(NodeEncoder):
 
     def __init__(self, num_nodes: int, channels: int = 8) -> None:
         super().__init__()
-        if num_nodes < 1 or channels < 1:
-            raise BCMError(
-                'num_nodes and channels must be positive (got '
-                f'{num_nodes} and {channels})'
-            )
+        check_int('num_nodes', num_nodes, 1)
+        check_int('channels', channels, 1)
         self.num_nodes = num_nodes
         self.out_channels = channels
         self.table = Parameter(torch.empty(num_nodes, channels))
@@ -44,11 +40,11 @@ class NodeTableEncoder(NodeEncoder):
 
     @classmethod
     def from_data(cls, data: Data, **kwargs: Any) -> Self:
-        """One row per node of the graph."""
+        """One vector per node of the graph."""
         return cls(int(data.num_nodes), **kwargs)
 
     def reset_parameters(self) -> None:
-        """Draws the rows anew, small: coordinates should speak first."""
+        """Draws the vectors anew, small beside coordinates."""
         torch.nn.init.normal_(self.table, std=0.1)
 
     def forward(self, data: Data) -> Tensor:

@@ -6,10 +6,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_int
 
-from .base import NodeEncoder
-from .rows import node_ids
+from .base import NodeEncoder, node_ids
 
 
 class OneHotEncoder(NodeEncoder):
@@ -29,8 +28,7 @@ class OneHotEncoder(NodeEncoder):
 
     def __init__(self, num_nodes: int) -> None:
         super().__init__()
-        if num_nodes < 1:
-            raise BCMError(f'num_nodes must be positive (got {num_nodes})')
+        check_int('num_nodes', num_nodes, 1)
         self.num_nodes = num_nodes
         self.out_channels = num_nodes
 
@@ -42,9 +40,9 @@ class OneHotEncoder(NodeEncoder):
     def forward(self, data: Data) -> Tensor:
         """The codes as a sparse matrix :obj:`[N, N]`."""
         ids = node_ids(data, self.num_nodes)
-        rows = torch.arange(ids.numel(), device=ids.device)
+        index = torch.arange(ids.numel(), device=ids.device)
         return torch.sparse_coo_tensor(
-            torch.stack([rows, ids]),
+            torch.stack([index, ids]),
             torch.ones(ids.numel(), device=ids.device),
             (ids.numel(), self.num_nodes),
             is_coalesced=True,

@@ -12,6 +12,7 @@ from bcm_pyg.errors import BCMError
 
 from .base import NodeEncoder
 from .concat import ConcatEncoder
+from .continuous_interaction import ContinuousInteractionEncoder
 from .gnn import GNNEncoder
 from .grid import GridEncoder
 from .interaction import InteractionEncoder
@@ -22,6 +23,7 @@ from .one_hot import OneHotEncoder
 
 _ENCODERS: dict[str, type[NodeEncoder]] = {
     'interaction': InteractionEncoder,
+    'continuous_interaction': ContinuousInteractionEncoder,
     'one_hot': OneHotEncoder,
     'k_hot': KHotEncoder,
     'gnn': GNNEncoder,
@@ -85,9 +87,13 @@ def encoder_resolver(name: str, data: Data, **kwargs: Any) -> NodeEncoder:
 
     Names joined by a plus, as :obj:`"interaction+landmark"`, mean these
     encoders side by side (:class:`~bcm_pyg.nn.ConcatEncoder`).
+    :obj:`"interaction"` means :obj:`"continuous_interaction"` if the graph has
+    no integer coordinates or a number of :obj:`bins` is given.
     """
     if isinstance(name, str) and '+' in name:
         return ConcatEncoder.from_data(data, name.split('+'), **kwargs)
+    if name == 'interaction':
+        name = _interaction(data, **kwargs)
     kind = encoder_class(name)
     try:
         return kind.from_data(data, **kwargs)
@@ -98,6 +104,18 @@ def encoder_resolver(name: str, data: Data, **kwargs: Any) -> NodeEncoder:
             f'encoder {name!r} cannot be built with {tuple(kwargs)}: {error}. '
             f'Its arguments are {_arguments(kind)}'
         ) from error
+
+
+def _interaction(data: Data, bins: int | None = None, **kwargs: Any) -> str:
+    """Which of the interaction encoders fits a graph."""
+    if bins is not None or data.get('coord') is None:
+        return 'continuous_interaction'
+    for name in {'levels', 'knots', 'grids'} & kwargs.keys():
+        raise BCMError(
+            f'{name} is for real coordinates, but the graph has integer codes: '
+            'give a number of bins, too'
+        )
+    return 'interaction'
 
 
 def _arguments(kind: type[NodeEncoder]) -> tuple[str, ...]:

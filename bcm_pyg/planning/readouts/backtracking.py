@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._arrays import Found
+from bcm_pyg.kernels import Found
+
 from .._engine import Engine, EngineReadout
 
 

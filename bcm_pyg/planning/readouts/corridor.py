@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.kernels import Found
 from bcm_pyg.utils import Adjacency, check_int
 
-from .._arrays import Found
 from .._engine import Engine, in_parts
 from ..base import Readout, Scorer
 from ..plan import Plan

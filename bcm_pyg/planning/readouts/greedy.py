@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor
 
+from bcm_pyg.kernels import Found
 from bcm_pyg.utils import Adjacency
 
-from .._arrays import Found
 from .._engine import EngineReadout, compiled_map
 from .._walk import walk
 from ..base import Scorer

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bcm_pyg.kernels import Found
 from bcm_pyg.utils import check_int
 
-from .._arrays import Found
 from .._engine import Engine, EngineReadout
 
 

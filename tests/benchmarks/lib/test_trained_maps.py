@@ -9,7 +9,8 @@ from bcm_pyg import FitConfig, Planner, fit
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.io import read_file, write_file
 from bcm_pyg.planning import Greedy, VisitedGreedy
-from bcm_pyg.training import graph_defaults, trainer
+from bcm_pyg.training import checkpoint as checkpoints
+from bcm_pyg.training import targets
 from bcm_pyg.training.checkpoint import FORMAT
 from benchmarks.lib import trained_maps
 from benchmarks.lib.graphs import SCENARIOS, TRIPS, Grid
@@ -82,7 +83,7 @@ def test_a_stopped_training_is_not_cached_and_goes_on(folders, monkeypatch):
     def stopped(*args, **kwargs):
         return fit(*args, **kwargs, callback=stop)
 
-    monkeypatch.setattr(trainer, 'CHECKPOINT_EVERY', 0.0)
+    monkeypatch.setattr(checkpoints, 'CHECKPOINT_EVERY', 0.0)
     monkeypatch.setattr(trained_maps, 'fit', stopped)
     with pytest.raises(KeyboardInterrupt):
         trained_map('cut', data, config)
@@ -113,7 +114,7 @@ def test_maps_of_other_settings_are_refused(folders, monkeypatch):
     with pytest.raises(SystemExit, match=r"the map map has another \['lr'\]"):
         trained_map('map', data, FitConfig(steps=1, lr=1e-3))
     # Nobody asks for this one: it depends on the graph.
-    monkeypatch.setattr(graph_defaults, 'SEED_SHARE', 1.0)
+    monkeypatch.setattr(targets, 'NODE_SHARE', 1.0)
     with pytest.raises(SystemExit, match=r"another \['seeds'\]"):
         trained_map('map', data, FitConfig(steps=1))
     older = {'lr': 6e-3}  # and nothing else that could differ

@@ -61,7 +61,7 @@ def test_hidden_rows_of_some_nodes() -> None:
     model = BCM.from_data(data, 'interaction+landmark+node_table')
     nodes = torch.tensor([29, 0, 0, 7])
     torch.testing.assert_close(
-        model.hidden(data, nodes), model.hidden(data)[nodes]
+        model.project_nodes(data, nodes), model.project_nodes(data)[nodes]
     )
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
 import pytest
 import torch
@@ -10,7 +12,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, planning_graph
 from bcm_pyg.nn import GNNEncoder, check_encoder
-from bcm_pyg.nn.encoders.local_features import (
+from bcm_pyg.nn.encoders.parts.local_features import (
     edge_features,
     local_features,
     num_local_features,
@@ -246,7 +248,7 @@ def test_config_rebuilds() -> None:
         ({'bounds': [(0, float('nan'))]}, 'finite and ascending'),
         ({'mean_cost': 0.0}, r'mean_cost must be positive.*\(got 0.0\)'),
         ({'mean_cost': float('inf')}, 'mean_cost'),
-        ({'num_layers': 0}, r'num_layers must lie in \[1, 1000\]'),
+        ({'num_layers': 0}, r'num_layers must be an int from 1 to 1000'),
         ({'num_layers': 10**9}, 'num_layers'),
         ({'channels': 0}, 'channels'),
         ({'frequencies': -1}, 'frequencies'),
@@ -267,3 +269,56 @@ def test_gnn_refuses_raw_positions(diamond: Data) -> None:
     raw.pos = diamond.pos.double()
     with pytest.raises(BCMError, match=r'pass planning_graph\(data\)'):
         encoder(raw)
+
+
+@pytest.mark.parametrize('gnn', ['CostGNN', 'GCN'])
+def test_features_are_computed_once_a_graph(
+    grid: Data, monkeypatch: pytest.MonkeyPatch, gnn: str
+) -> None:
+    data = grid.clone()
+    encoder = GNNEncoder.from_data(data, gnn=gnn, channels=8)
+    calls = []
+    features = GNNEncoder.features
+
+    def counted(self: GNNEncoder, data: Data) -> Tensor:
+        calls.append(data)
+        return features(self, data)
+
+    monkeypatch.setattr(GNNEncoder, 'features', counted)
+    out = encoder(data)
+    assert torch.equal(encoder(data), out)
+    assert torch.equal(encoder(data.clone()), out)
+    with torch.no_grad():
+        assert torch.equal(encoder(data), out)
+    assert len(calls) == 1
+    # Costs that change in place are seen, even past the version counter.
+    data.edge_cost.numpy()[:3] += 1
+    assert not torch.equal(encoder(data), out)
+    assert len(calls) == 2
+    assert torch.equal(encoder(data), copy.deepcopy(encoder)(data))
+    data.pos = data.pos + 0.25
+    assert torch.equal(encoder(data), copy.deepcopy(encoder)(data))
+    encoder.reset_parameters()
+    assert torch.equal(encoder(data), copy.deepcopy(encoder)(data))
+    assert pickle.loads(pickle.dumps(encoder))._known is None
+
+
+def test_features_are_not_kept_where_autograd_looks(grid: Data) -> None:
+    data = grid.clone()
+    encoder = GNNEncoder.from_data(data, channels=8)
+    with torch.inference_mode():
+        encoder(data)
+    encoder(data).sum().backward()
+    data.pos = data.pos.clone().requires_grad_()
+    for _ in range(2):
+        encoder(data).sum().backward()
+    assert data.pos.grad is not None
+
+
+def test_a_module_that_works_in_place(grid: Data) -> None:
+    class InPlace(torch.nn.Module):
+        def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+            return x.mul_(2)[:, :4]
+
+    encoder = GNNEncoder.from_data(grid, gnn=InPlace(), channels=4)
+    assert torch.equal(encoder(grid), encoder(grid))

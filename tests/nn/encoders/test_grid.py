@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, planning_graph
 from bcm_pyg.nn import GridEncoder, check_encoder
-from bcm_pyg.nn.encoders.feature_grid import PRIMES
+from bcm_pyg.nn.encoders.parts.feature_grid import PRIMES
 
 
 def slow_features(encoder: GridEncoder, place: list[float]) -> list[float]:
@@ -114,7 +114,7 @@ def test_reset_parameters() -> None:
 @pytest.mark.parametrize(
     ('arguments', 'message'),
     [
-        ({'num_axes': 0}, r'num_axes must lie in \[1, 8\] \(got 0\)'),
+        ({'num_axes': 0}, r'num_axes must be an int from 1 to 8 \(got 0\)'),
         ({'num_axes': 9}, 'num_axes'),
         ({'resolutions': []}, r'at least one \(got \(\)\)'),
         ({'resolutions': [4, 1]}, 'an int from 2 to 65536'),
@@ -122,8 +122,8 @@ def test_reset_parameters() -> None:
         ({'resolutions': [4.5]}, 'resolutions must be an int'),
         ({'resolutions': 8}, r'a sequence of ints \(got 8\)'),
         ({'bounds': [(0, 1)]}, 'got 2 axes but bounds of 1'),
-        ({'channels': 0}, 'channels and max_rows must be positive'),
-        ({'max_rows': 0}, 'channels and max_rows must be positive'),
+        ({'channels': 0}, 'channels must be an int of at least 1'),
+        ({'max_rows': 0}, 'max_rows must be an int of at least 1'),
         ({'knots': 1}, 'two knots'),
     ],
 )

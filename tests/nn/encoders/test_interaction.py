@@ -5,13 +5,11 @@ import math
 import pytest
 import torch
 from helpers import random_graph
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, planning_graph
 from bcm_pyg.nn import InteractionEncoder, check_encoder
-from bcm_pyg.nn.encoders.rows import select_rows
+from bcm_pyg.nn.encoders.base import select_nodes
 
 
 def test_interaction_on_a_grid(grid: Data) -> None:
@@ -61,68 +59,10 @@ def test_three_axes_have_one_product() -> None:
         assert out[node].tolist() == pytest.approx(a + b + c + product)
 
 
-def test_float_coordinates_exact_at_bins() -> None:
-    encoder = InteractionEncoder([5, 5], 3, bounds=[(0, 4), (0, 8)])
-    assert str(encoder) == 'InteractionEncoder(bins=[5, 5], channels=3)'
-    pos = torch.tensor([[b * 1.0, (4 - b) * 2.0] for b in range(5)])
-    r, c = encoder.tables[0], encoder.tables[1].flip(0)
-    expected = torch.cat([r, c, r * c], dim=1)
-    torch.testing.assert_close(encoder(Data(pos=pos)), expected)
-
-
-def test_float_coordinates_interpolate_and_clamp() -> None:
-    encoder = InteractionEncoder([3], 2, bounds=[(0, 2)])
-    with torch.no_grad():
-        encoder.tables[0].copy_(
-            torch.tensor([[0.0, 0.0], [1.0, 10.0], [3.0, 0.0]])
-        )
-    pos = torch.tensor([[0.5], [1.25], [-7.0], [99.0]])
-    assert encoder(Data(pos=pos)).tolist() == [
-        [0.5, 5.0],
-        [1.5, 7.5],
-        [0.0, 0.0],
-        [3.0, 0.0],
-    ]
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.floats(-1, 5, width=32), st.floats(2**-10, 0.25, width=32))
-def test_float_coordinates_are_continuous(x: float, step: float) -> None:
-    encoder = InteractionEncoder([9], 4, bounds=[(0, 4)])
-    out = encoder(Data(pos=torch.tensor([[x], [x + step]])))
-    slope = float(encoder.tables[0].detach().diff(dim=0).abs().max()) * 8 / 4
-    jump = (out[1] - out[0]).detach().abs().max()
-    assert float(jump) <= slope * step + 1e-4
-
-
-def test_degenerate_axis() -> None:
-    data = planning_graph(
-        Data(
-            pos=torch.tensor([[0.5, 7.25], [1.0, 7.25], [2.5, 7.25]]),
-            edge_index=torch.tensor([[0, 1], [1, 2]]),
-            edge_cost=torch.ones(2),
-        )
-    )
-    encoder = InteractionEncoder.from_data(data)
-    out = encoder(data)
-    assert torch.isfinite(out).all()
-    assert torch.equal(out[0, 64:128], out[2, 64:128])
-    assert not torch.equal(out[0, :64], out[2, :64])
-
-
-@pytest.mark.parametrize('num_axes', [1, 2, 3])
-def test_any_number_of_axes(num_axes: int) -> None:
-    data = planning_graph(random_graph(30, 90, seed=3, axes=num_axes))
-    encoder = InteractionEncoder.from_data(data, channels=5, bins=7, grids=())
-    assert encoder.axes.sizes == (7,) * num_axes
-    assert encoder.out_channels == {1: 5, 2: 15, 3: 20}[num_axes]
-    check_encoder(encoder, data)
-
-
-def test_rows_agree_with_all(grid: Data) -> None:
+def test_some_nodes_agree_with_all(grid: Data) -> None:
     encoder = InteractionEncoder.from_data(grid)
     nodes = torch.tensor([99, 3, 3, 50])
-    some = encoder(select_rows(grid, nodes))
+    some = encoder(select_nodes(grid, nodes))
     assert torch.equal(some, encoder(grid)[nodes])
 
 
@@ -157,10 +97,9 @@ def test_reset_parameters(init: str) -> None:
 
 
 def test_config_rebuilds() -> None:
-    encoder = InteractionEncoder([4, 5], 3, [(0, 1), (-2, 2)], 'random')
+    encoder = InteractionEncoder([4, 5], 3, 'random')
     assert encoder.config() == {
         'axis_sizes': [4, 5],
-        'bounds': [[0.0, 1.0], [-2.0, 2.0]],
         'channels': 3,
         'init': 'random',
     }
@@ -174,3 +113,15 @@ def test_interaction_errors() -> None:
         InteractionEncoder([4, 4], init='zero')
     with pytest.raises(BCMError, match=r'channels must be .* 1 \(got 0\)'):
         InteractionEncoder([4, 4], channels=0)
+    data = planning_graph(random_graph(20, 60, seed=1))
+    with pytest.raises(BCMError, match='use ContinuousInteractionEncoder'):
+        InteractionEncoder.from_data(data)
+
+
+def test_integer_codes_at_one_place_differ(grid: Data) -> None:
+    data = grid.clone()
+    data.coord[99] = data.coord[98]
+    encoder = InteractionEncoder.from_data(data)
+    assert 'coincident=1' in str(encoder)
+    assert not torch.equal(*encoder(data)[98:])
+    check_encoder(encoder, data)

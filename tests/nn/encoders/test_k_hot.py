@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 from bcm_pyg import planning_graph
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.nn import KHotEncoder, check_encoder
-from bcm_pyg.nn.encoders.rows import select_rows
+from bcm_pyg.nn.encoders.base import select_nodes
 
 
 def test_k_hot_on_a_grid(grid: Data) -> None:
@@ -71,7 +71,7 @@ def test_never_a_dense_code() -> None:
 def test_rows_agree_with_all(grid: Data) -> None:
     encoder = KHotEncoder.from_data(grid)
     nodes = torch.tensor([99, 3, 3, 50])
-    some = encoder(select_rows(grid, nodes)).to_dense()
+    some = encoder(select_nodes(grid, nodes)).to_dense()
     assert torch.equal(some, encoder(grid).to_dense()[nodes])
 
 

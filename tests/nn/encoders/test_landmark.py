@@ -7,8 +7,8 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, planning_graph
 from bcm_pyg.nn import LandmarkEncoder, check_encoder
-from bcm_pyg.nn.encoders.landmark_distances import find_landmarks
-from bcm_pyg.nn.encoders.rows import select_rows
+from bcm_pyg.nn.encoders.base import select_nodes
+from bcm_pyg.nn.encoders.parts.landmark_distances import find_landmarks
 
 
 def test_landmark_of_one_way_streets(diamond: Data) -> None:
@@ -63,7 +63,7 @@ def test_rows_agree_with_all() -> None:
     data = planning_graph(random_graph(30, 60, seed=4))
     encoder = LandmarkEncoder.from_data(data)
     nodes = torch.tensor([29, 3, 3, 0])
-    assert torch.equal(encoder(select_rows(data, nodes)), encoder(data)[nodes])
+    assert torch.equal(encoder(select_nodes(data, nodes)), encoder(data)[nodes])
 
 
 def test_the_same_graph_gives_the_same_table() -> None:

@@ -6,7 +6,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError
 from bcm_pyg.nn import NodeTableEncoder, check_encoder
-from bcm_pyg.nn.encoders.rows import select_rows
+from bcm_pyg.nn.encoders.base import select_nodes
 
 
 def test_node_table(diamond: Data) -> None:
@@ -17,7 +17,7 @@ def test_node_table(diamond: Data) -> None:
     assert torch.equal(encoder(diamond), encoder.table)
     nodes = torch.tensor([4, 0, 4])
     assert torch.equal(
-        encoder(select_rows(diamond, nodes)), encoder.table[nodes]
+        encoder(select_nodes(diamond, nodes)), encoder.table[nodes]
     )
     check_encoder(encoder, diamond)
 
@@ -38,7 +38,7 @@ def test_reset_parameters() -> None:
 
 @pytest.mark.parametrize(('num_nodes', 'channels'), [(0, 4), (3, 0)])
 def test_node_table_errors(num_nodes: int, channels: int) -> None:
-    with pytest.raises(BCMError, match='must be positive'):
+    with pytest.raises(BCMError, match=r'an int of at least 1 \(got 0\)'):
         NodeTableEncoder(num_nodes, channels)
 
 

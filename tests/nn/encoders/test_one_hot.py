@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 from bcm_pyg import BCMError, planning_graph
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.nn import OneHotEncoder, check_encoder
-from bcm_pyg.nn.encoders.rows import select_rows
+from bcm_pyg.nn.encoders.base import select_nodes
 
 
 def test_one_hot(diamond: Data) -> None:
@@ -46,12 +46,12 @@ def test_never_a_dense_code() -> None:
 def test_rows_agree_with_all(grid: Data) -> None:
     encoder = OneHotEncoder.from_data(grid)
     nodes = torch.tensor([99, 3, 3, 50])
-    some = encoder(select_rows(grid, nodes))
+    some = encoder(select_nodes(grid, nodes))
     assert some.is_sparse
     assert torch.equal(some.to_dense(), torch.eye(100)[nodes])
     weight = torch.randn(4, 100)
     assert torch.equal(
-        encoder.project(select_rows(grid, nodes), weight), weight.T[nodes]
+        encoder.project(select_nodes(grid, nodes), weight), weight.T[nodes]
     )
 
 
@@ -77,7 +77,7 @@ def test_config_rebuilds() -> None:
 
 
 def test_one_hot_errors(diamond: Data, grid: Data) -> None:
-    with pytest.raises(BCMError, match=r'positive \(got 0\)'):
+    with pytest.raises(BCMError, match=r'at least 1 \(got 0\)'):
         OneHotEncoder(0)
     with pytest.raises(BCMError, match='for 5 nodes .got a graph of 100'):
         OneHotEncoder.from_data(diamond)(grid)

@@ -77,7 +77,7 @@ def test_no_map_is_allocated_before_its_shapes_are_known(
 def test_a_gnn_of_a_million_layers(diamond: Data, tmp_path: Path) -> None:
     tiny_map(diamond, 'gnn').save(tmp_path)
     in_config(*ENCODER, 'num_layers', value=10**9)(tmp_path)
-    refuse(tmp_path, diamond, 'num_layers must lie in')
+    refuse(tmp_path, diamond, 'num_layers must be an int from 1 to')
 
 
 def many_small_parts(folder: Path) -> None:

@@ -81,4 +81,4 @@ def test_a_forced_map_that_does_not_fit_says_so(
     BCM.from_data(diamond, 'one_hot').save(tmp_path)
     model = BCM.load(tmp_path, grid, force=True)
     with pytest.raises(BCMError, match='for 5 nodes .got a graph of 100'):
-        model.distance(grid, 0, 1)
+        model.project_nodes(grid)

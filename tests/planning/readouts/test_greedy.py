@@ -96,9 +96,7 @@ def test_queries_of_a_grid(
     transition = Transition(module.out_channels, 32, 32)
     model = BCM(module, transition, terminal, cost_scale=5.5)
     if trained:
-        config = FitConfig(
-            steps=15, sources=16, goals=8, pool=8, validation_queries=0
-        )
+        config = FitConfig(steps=15, sources=16, goals=8, validation_queries=0)
         fit(model, grid, config)
     starts, goals = (ids.tolist() for ids in sample_queries(grid, 25, seed=3))
     for readout, prefer_unvisited in READOUTS:

@@ -1,0 +1,156 @@
+"""Routes for other programs: GeoJSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.geo import node_lonlat, source_positions
+from bcm_pyg.planning import Plan
+from bcm_pyg.utils import as_path, replace_file
+
+__all__ = ['to_geojson']
+
+
+def to_geojson(
+    plan: Plan, data: Data, path: str | PathLike[str] | None = None
+) -> dict[str, Any]:
+    """Routes as GeoJSON, for maps and geographic information systems.
+
+    There is one feature per query, in order: a line string (several if it
+    crosses the 180th meridian, a point if start and goal are the same, no
+    geometry if no route was found). Its properties are :obj:`query`,
+    :obj:`success`, :obj:`cost`, :obj:`hops`, and the labels of :obj:`start` and
+    :obj:`goal`. Without a route, cost, hops, start and goal are null.
+
+    Args:
+        plan (Plan): The routes.
+        data (torch_geometric.data.Data): The graph that was planned on. If it
+            has :obj:`lonlat`, longitudes and latitudes are written; longitudes
+            lie between -180 and 180, and a route that crosses the 180th
+            meridian is cut there into a multi line string. Otherwise the
+            coordinates of the source are written, at most three axes.
+        path (str or os.PathLike, optional): The file to write. It is written
+            in full or not at all. (default: :obj:`None`)
+
+    Returns:
+        The feature collection.
+    """
+    if not isinstance(plan, Plan):
+        raise BCMError(f'plan must be a Plan (got {type(plan).__name__})')
+    routes = plan.to_labels(data)
+    points, on_globe = _points(data)
+    _check_drawn(plan, points, on_globe)
+    geometry = _geometry_on_globe if on_globe else _geometry
+    features = []
+    for query, labels in enumerate(routes):
+        cost = float(plan.cost[query])
+        features.append(
+            {
+                'type': 'Feature',
+                'geometry': geometry(points[plan.path(query)].tolist()),
+                'properties': {
+                    'query': query,
+                    'success': bool(plan.success[query]),
+                    'cost': cost if math.isfinite(cost) else None,
+                    'hops': int(plan.hops[query]) if labels else None,
+                    'start': _json_label(labels[0]) if labels else None,
+                    'goal': _json_label(labels[-1]) if labels else None,
+                },
+            }
+        )
+    out = {'type': 'FeatureCollection', 'features': features}
+    if path is not None:
+        text = json.dumps(out, allow_nan=False)
+        try:
+            replace_file(as_path('path', path), text.encode() + b'\n')
+        except (OSError, ValueError) as error:
+            raise BCMError(f'cannot write {path}: {error}') from error
+    return out
+
+
+def _points(data: Data) -> tuple[np.ndarray, bool]:
+    """Where nodes are drawn, [N, 2 or 3], and whether that is in degrees."""
+    lonlat = node_lonlat(data)
+    if lonlat is not None:
+        lon, lat = lonlat.T
+        # Some sources count to 360 degrees east, GeoJSON to 180 either way.
+        beyond = (np.abs(lon) > 180) & (np.abs(lon) <= 360)
+        lon = np.where(beyond, lon - np.copysign(360, lon), lon)
+        return np.stack([lon, lat], axis=1).round(7), True  # a centimetre
+    pos = source_positions(data)[:, :3]
+    if pos.shape[1] < 2:
+        raise BCMError(
+            'GeoJSON needs data.lonlat [N, 2], or data.pos of at least two axes'
+        )
+    return np.stack([_rounded(axis) for axis in pos.T], axis=1), False
+
+
+def _rounded(axis: np.ndarray) -> np.ndarray:
+    """To seven digits of the span: float32 does not hold more."""
+    span = float(np.ptp(axis)) if axis.size else 0.0
+    if not 0 < span < math.inf:
+        return axis
+    return axis.round(min(max(7 - math.floor(math.log10(span)), 0), 15))
+
+
+def _check_drawn(plan: Plan, points: np.ndarray, on_globe: bool) -> None:
+    """Refuses routes over nodes whose point is unknown, or not on Earth."""
+    drawn = plan.nodes[plan.nodes >= 0].unique().cpu().numpy()
+    bad = ~np.isfinite(points[drawn]).all(axis=1)
+    if on_globe:  # longitudes up to 360 are within 180 by now
+        bad |= (np.abs(points[drawn]) > (180, 90)).any(axis=1)
+    if bad.any():
+        node = int(drawn[bad.argmax()])
+        raise BCMError(
+            f'node {node} of a route cannot be drawn: it is at '
+            f'{points[node].tolist()}'
+        )
+
+
+def _geometry(points: list[list[float]]) -> dict[str, Any] | None:
+    if len(points) == 0:
+        return None
+    if len(points) == 1:  # a line has two positions or more
+        return {'type': 'Point', 'coordinates': points[0]}
+    return {'type': 'LineString', 'coordinates': points}
+
+
+def _geometry_on_globe(points: list[list[float]]) -> dict[str, Any] | None:
+    """Lines that go the short way, cut where that crosses 180 degrees."""
+    parts = _cut(points)
+    if len(parts) == 1:
+        return _geometry(parts[0])
+    return {'type': 'MultiLineString', 'coordinates': parts}
+
+
+def _cut(points: list[list[float]]) -> list[list[list[float]]]:
+    parts = [points[:1]]
+    for lon, lat in points[1:]:
+        last_lon, last_lat = parts[-1][-1]
+        if abs(lon - last_lon) > 180:
+            edge = math.copysign(180.0, last_lon - lon)
+            span = lon + 2 * edge - last_lon  # zero from -180 to 180
+            share = (edge - last_lon) / span if span else 0.0
+            crossing = round(last_lat + share * (lat - last_lat), 7)
+            parts[-1].append([edge, crossing])
+            parts.append([[-edge, crossing]])
+        parts[-1].append([lon, lat])
+    # A node on the meridian itself leaves a part of no length behind.
+    long = [part for part in parts if any(point != part[0] for point in part)]
+    return long or parts[:1]
+
+
+def _json_label(label: object) -> object:
+    """A label as JSON has it: numbers and strings as they are."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if isinstance(label, float) and not math.isfinite(label):
+        return str(label)
+    return label if isinstance(label, (int, float, str)) else str(label)

@@ -1,0 +1,19 @@
+"""Planning graphs from arrays, networkx, OSMnx, grids and files."""
+
+from .arrays import from_arrays
+from .movingai import Scenarios, read_movingai, read_scenarios
+from .networkx import from_networkx
+from .npz import read_npz
+from .occupancy import from_occupancy
+from .osmnx import from_osmnx
+
+__all__ = [
+    'Scenarios',
+    'from_arrays',
+    'from_networkx',
+    'from_occupancy',
+    'from_osmnx',
+    'read_movingai',
+    'read_npz',
+    'read_scenarios',
+]

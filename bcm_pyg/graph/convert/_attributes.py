@@ -1,0 +1,257 @@
+"""What to read where in a networkx graph."""
+
+from __future__ import annotations
+
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bcm_pyg.errors import BCMError
+
+#: Attributes that may hold costs when none is named.
+COST_NAMES = (
+    'weight cost edge_cost edge_weight length distance travel_time time '
+    'duration'
+).split()
+#: Attributes that may hold all coordinates of a node.
+VECTOR_NAMES = ('pos', 'position', 'coord', 'coords', 'coordinates', 'xy')
+#: Attributes that may hold one coordinate each: in the plane, and in degrees.
+AXIS_NAMES = (('x', 'y'), ('easting', 'northing'))
+LATITUDES = {'lon': 'lat', 'lng': 'lat', 'long': 'lat', 'longitude': 'latitude'}
+DEGREE_NAMES = tuple(LATITUDES.items())
+
+#: What Python, NumPy and PyTorch raise for values that are not numbers.
+NOT_A_NUMBER = (TypeError, ValueError, OverflowError, RuntimeError)
+
+Attributes = Mapping[Any, Any]
+
+
+class Nodes(NamedTuple):
+    """The nodes of a graph, in its own order."""
+
+    labels: list[Hashable]
+    attributes: list[Attributes]
+
+    def describe(self, index: int) -> str:
+        """A node in an error message."""
+        return f'node {self.labels[index]!r}'
+
+    def column(self, name: str) -> list[Any]:
+        """An attribute of all nodes, None where it is missing."""
+        return [node.get(name) for node in self.attributes]
+
+    def vectors(self, name: str) -> np.ndarray:
+        """Coordinates from one attribute, [N, A]; a number is one axis."""
+        return as_vectors(self.column(name), name, self.describe)
+
+    def axes(self, names: Iterable[str]) -> np.ndarray:
+        """Coordinates from one attribute per axis, [N, A]."""
+        columns = [
+            as_numbers(self.column(name), name, self.describe) for name in names
+        ]
+        return np.stack(columns, axis=1)
+
+    def have_all(self, names: Iterable[str]) -> bool:
+        """Whether no node lacks one of these attributes."""
+        return all(value is not None for n in names for value in self.column(n))
+
+
+class Edges(NamedTuple):
+    """The edges of a graph, both directions of an undirected one."""
+
+    tail: list[Hashable]
+    head: list[Hashable]
+    attributes: list[Attributes]
+
+    def describe(self, index: int) -> str:
+        """An edge in an error message."""
+        return f'edge {self.tail[index]!r} -> {self.head[index]!r}'
+
+
+def nodes_and_edges(graph: Any) -> tuple[Nodes, Edges]:
+    """All nodes and edges of any networkx graph."""
+    import networkx as nx
+
+    if not isinstance(graph, nx.Graph):
+        raise BCMError(
+            f'expected a networkx graph (got {type(graph).__name__})'
+        )
+    nodes = Nodes(list(graph.nodes), [graph.nodes[n] for n in graph.nodes])
+    edges = list(graph.edges(data=True))
+    if len(edges) == 0:
+        raise BCMError('the graph has no edges: nothing to plan')
+    if not graph.is_directed():
+        edges += [(head, tail, values) for tail, head, values in edges]
+    tail, head, values = (list(part) for part in zip(*edges, strict=True))
+    return nodes, Edges(tail, head, values)
+
+
+def cost_name(edges: Edges) -> str:
+    """The one attribute that can be meant by costs."""
+    names = _names(edges.attributes)
+    found = [name for wanted in COST_NAMES for name in names.get(wanted, [])]
+    if len(found) == 1:
+        return found[0]
+    if len(found) > 1:
+        raise BCMError(
+            f'several edge attributes may be costs, {found}: name one with '
+            "cost='...'"
+        )
+    every = sorted(name for group in names.values() for name in group)
+    raise BCMError(
+        f'no edge costs found: edges have {every}. Name one with cost='
+        "'...', pass cost='length' for straight-line length, or a function "
+        'cost=lambda tail, head, attributes: ...'
+    )
+
+
+def planar(nodes: Nodes) -> np.ndarray | None:
+    """The coordinates in the plane or in space that nodes have, [N, A]."""
+    names = _names(nodes.attributes)
+    found: dict[str, np.ndarray] = {}
+    errors: list[BCMError] = []
+    for name in (n for wanted in VECTOR_NAMES for n in names.get(wanted, [])):
+        try:
+            found[repr(name)] = nodes.vectors(name)
+        except BCMError as error:  # it may be about something else
+            errors.append(error)
+    for wanted in AXIS_NAMES:
+        for axes in _spellings(names, wanted):
+            height = names.get('z', [])  # beside x and y, if every node has it
+            if wanted == ('x', 'y') and len(height) == 1:
+                axes += tuple(height) if nodes.have_all(height) else ()
+            found[str(axes)] = nodes.axes(axes)
+    if errors and not found and degrees(nodes) is None:
+        raise BCMError(f'{errors[0]}. Name other coordinates with pos=...')
+    if not found:
+        return None
+    first, *others = found.values()
+    if not all(np.array_equal(first, other) for other in others):
+        raise BCMError(
+            'several node attributes may be coordinates, and they differ: '
+            f'{", ".join(found)}. Name those to use with pos=...'
+        )
+    return first
+
+
+def degrees(nodes: Nodes, partly: bool = False) -> np.ndarray | None:
+    """Longitudes and latitudes, [N, 2], if every node has them.
+
+    With :obj:`partly`, it is an error if some nodes have them and some do not.
+    """
+    for axes in _degree_axes(nodes, partly):
+        return nodes.axes(axes)
+    return None
+
+
+def known_degrees(nodes: Nodes) -> np.ndarray | None:
+    """The same where they are merely kept: bad ones count as unknown."""
+    for axes in _degree_axes(nodes):
+        try:
+            return nodes.axes(axes)
+        except BCMError:
+            continue
+    return None
+
+
+def _degree_axes(
+    nodes: Nodes, partly: bool = False
+) -> Iterator[tuple[str, ...]]:
+    names = _names(nodes.attributes)
+    for wanted in DEGREE_NAMES:
+        for axes in _spellings(names, wanted):
+            if partly or nodes.have_all(axes):
+                yield axes
+
+
+def _names(items: Iterable[Attributes]) -> dict[str, list[str]]:
+    """All names of attributes, by their spelling in lower case."""
+    names = {name for item in items for name in item if isinstance(name, str)}
+    out: dict[str, list[str]] = {}
+    for name in sorted(names):
+        out.setdefault(name.lower(), []).append(name)
+    return out
+
+
+def _spellings(
+    names: Mapping[str, list[str]], wanted: Sequence[str]
+) -> list[tuple[str, ...]]:
+    """How these attributes are spelt; several if they differ in case alone."""
+    out: list[tuple[str, ...]] = [()]
+    for name in wanted:
+        found = names.get(name, [])
+        out = [(*before, spelt) for before in out for spelt in found]
+    return out
+
+
+def as_numbers(
+    values: Sequence[Any], name: str, describe: Callable[[int], str]
+) -> np.ndarray:
+    """Finite numbers, float64 [N]; strings are parsed."""
+    try:
+        out = np.array(values, dtype=np.float64)
+        if out.shape != (len(values),):
+            raise ValueError
+    except NOT_A_NUMBER:
+        out = np.array([_number(value) for value in values])
+    bad = ~np.isfinite(out)
+    if bad.any():
+        first = int(bad.argmax())
+        if values[first] is None:
+            raise BCMError(
+                f'{describe(first)} has no {name!r} ({int(bad.sum())} of '
+                f'{len(values)} lack a number)'
+            )
+        raise BCMError(
+            f'{describe(first)}: {name!r} must be a finite number (got '
+            f'{values[first]!r})'
+        )
+    return out
+
+
+def as_vectors(
+    values: Sequence[Any], name: str, describe: Callable[[int], str]
+) -> np.ndarray:
+    """As many finite numbers of each item as of the first, [N, A]."""
+    try:
+        table = np.array(values, dtype=np.float64).reshape(len(values), -1)
+        if table.size and np.isfinite(table).all():
+            return table
+    except NOT_A_NUMBER:
+        pass
+    vectors: list[np.ndarray] = []  # find the first that is wrong
+    for index, value in enumerate(values):
+        if value is None:
+            raise BCMError(f'{describe(index)} has no {name!r}')
+        try:
+            vector = np.asarray(value, dtype=np.float64).reshape(-1)
+        except NOT_A_NUMBER:
+            vector = np.full(1, np.nan)
+        if vector.size == 0 or not np.isfinite(vector).all():
+            raise BCMError(
+                f'{describe(index)}: {name!r} must hold finite coordinates '
+                f'(got {value!r})'
+            )
+        if vectors and vector.size != vectors[0].size:
+            raise BCMError(
+                f'{describe(index)}: {name!r} has {vector.size} coordinates, '
+                f'others have {vectors[0].size}'
+            )
+        vectors.append(vector)
+    return np.stack(vectors)
+
+
+def _number(value: object) -> float:
+    """A number, or nan for what is none."""
+    try:
+        return float(value) if np.ndim(value) == 0 else np.nan  # type: ignore
+    except NOT_A_NUMBER:
+        return np.nan

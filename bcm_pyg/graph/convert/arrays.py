@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+
+from ..labels import as_node_id, check_distinct
+from ..planning_graph import num_entries, planning_graph
+
+#: What users hand in for an array.
+Array = Any
+
+
+def from_arrays(
+    pos: Array,
+    edge_index: Array,
+    edge_cost: Array,
+    *,
+    node_id: Sequence[Any] | np.ndarray | Tensor | None = None,
+    **extras: Any,
+) -> Data:
+    r"""A planning graph from arrays, lists or tensors, which are copied.
+
+    Edges, costs and coordinates follow :func:`~bcm_pyg.planning_graph`.
+
+    Args:
+        pos (array): Coordinates, :obj:`[N, A]` with any :math:`A \geq 1`.
+        edge_index (array): Tail and head of each directed edge, :obj:`[2, E]`.
+        edge_cost (array): Cost of each edge, :obj:`[E]`.
+        node_id (array, optional): Labels of the nodes, for
+            :func:`~bcm_pyg.graph.labels_of`. (default: :obj:`None`)
+        **extras (optional): Other attributes with one entry per node or per
+            edge, such as :obj:`lonlat`. If there are as many nodes as edges,
+            names of edge attributes must contain "edge". A string or a number
+            belongs to the whole graph.
+    """
+    raw = Data(
+        pos=_tensor('pos', pos),
+        edge_index=_tensor('edge_index', edge_index),
+        edge_cost=_tensor('edge_cost', edge_cost),
+    )
+    for name, value in extras.items():
+        raw[name] = _extra(name, value, raw)
+    if node_id is not None:
+        raw.node_id = as_node_id(node_id)
+        if len(raw.node_id) != len(raw.pos):
+            raise BCMError(
+                f'node_id has {len(raw.node_id)} entries for {len(raw.pos)} '
+                'nodes'
+            )
+        check_distinct(raw.node_id)
+    return planning_graph(raw)
+
+
+def _tensor(name: str, value: Array) -> Tensor:
+    out = _copied(name, value)
+    if not isinstance(out, Tensor):
+        raise BCMError(f'{name} must hold numbers (got {out.dtype})')
+    return out
+
+
+def _extra(name: str, value: Array, raw: Data) -> Any:
+    if isinstance(value, (str, bool, int, float)):
+        return value
+    out = _copied(name, value)
+    nodes, edges = graph_sizes(raw.pos, raw.edge_index)
+    if num_entries(name, out) not in (nodes, edges):
+        raise BCMError(
+            f'{name} must have one entry per node ({nodes}) or per edge '
+            f'({edges}) (got shape {tuple(out.shape)})'
+        )
+    return out
+
+
+def graph_sizes(
+    pos: Tensor | np.ndarray, edge_index: Tensor | np.ndarray
+) -> tuple[int, int]:
+    """Numbers of nodes and edges, of arrays that are not checked yet."""
+    nodes = pos.shape[0] if pos.ndim else 0
+    return nodes, edge_index.shape[-1] if edge_index.ndim else 0
+
+
+def _copied(name: str, value: Array) -> Tensor | np.ndarray:
+    """A new tensor, or an array if it does not hold numbers."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    try:
+        out = np.array(value)
+    except ValueError as error:  # rows of different lengths
+        raise BCMError(f'{name} is no array: {error}') from None
+    if out.dtype.kind == 'f' and out.dtype.itemsize > 8:
+        out = out.astype(np.float64)
+    if out.dtype.kind == 'u' and out.dtype.itemsize > 1:
+        if out.size and out.max() >= 2**63:
+            raise BCMError(
+                f'{name} reaches {out.max()}, beyond 64-bit integers'
+            )
+        out = out.astype(np.int64)
+    if out.dtype.kind not in 'biuf':
+        return out
+    return torch.from_numpy(out.astype(out.dtype.newbyteorder('=')))

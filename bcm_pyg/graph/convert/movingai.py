@@ -1,0 +1,256 @@
+"""Maps and scenarios of the MovingAI benchmarks, in two and three dimensions.
+
+N. Sturtevant, "Benchmarks for Grid-Based Pathfinding", 2012.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+import warnings
+from os import PathLike
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_int, read_file
+
+from .occupancy import MAX_EDGES, check_cells, from_occupancy
+
+#: Bytes of text that a file may hold.
+MAX_BYTES = 2**28
+#: Characters of a cell: ground and swamp; out of bounds, trees and water.
+FREE, BLOCKED = b'.GS', b'@OTW'
+
+
+class Scenarios(NamedTuple):
+    """Queries with their published answers.
+
+    Attributes:
+        starts: :obj:`[B]` long.
+        goals: :obj:`[B]` long.
+        optimal_cost: :obj:`[B]` float64, the length of the shortest route.
+    """
+
+    starts: Tensor
+    goals: Tensor
+    optimal_cost: Tensor
+
+
+def read_movingai(
+    path: str | PathLike[str], *, max_edges: int = MAX_EDGES
+) -> Data:
+    r"""A planning graph from a MovingAI map.
+
+    Nodes are the free cells; :obj:`pos` and :obj:`coord` are their
+    :math:`(x, y)` in a :obj:`.map` (y downward, as published) or
+    :math:`(x, y, z)` in a :obj:`.3dmap`. Steps are those of
+    :func:`~bcm_pyg.graph.from_occupancy`: to all neighbours, without cutting
+    corners, as the published lengths assume. A map may have several components.
+    :obj:`map_name` is the name of the file without its endings.
+
+    Args:
+        path (str or os.PathLike): The map, gzipped or not.
+        max_edges (int, optional): Maps of more directed edges are refused.
+            (default: :obj:`2 ** 26`)
+    """
+    check_int('max_edges', max_edges, 1)
+    content = read_file(path, MAX_BYTES).removeprefix(codecs.BOM_UTF8)
+    is_3d = content.startswith(b'voxel')
+    try:
+        blocked = (_voxels if is_3d else _cells)(content, max_edges)
+        data = from_occupancy(blocked, max_edges=max_edges)
+    except BCMError as error:
+        raise BCMError(f'{path}: {error}') from None
+    if not is_3d:  # from row and column to x and y
+        for name in ('pos', 'coord', 'grid_size'):
+            data[name] = data[name].flip(1)
+    data.map_name = _map_name(str(path))
+    return data
+
+
+def read_scenarios(path: str | PathLike[str], data: Data) -> Scenarios:
+    """Queries on a MovingAI map, with the lengths of their shortest routes.
+
+    Args:
+        path (str or os.PathLike): The :obj:`.scen` or :obj:`.3dscen` file,
+            gzipped or not.
+        data (torch_geometric.data.Data): Its map, from
+            :func:`~bcm_pyg.graph.read_movingai`. A map of another size is
+            refused; a map of another name gives a warning.
+    """
+    if data.get('coord') is None or data.get('grid_size') is None:
+        raise BCMError('data is no map: pass the result of read_movingai')
+    content = read_file(path, MAX_BYTES).removeprefix(codecs.BOM_UTF8)
+    try:
+        if data.coord.size(1) == 3:  # the map's name has a line of its own
+            name, _, lines = _scenario_lines(content, 2).partition(b'\n')
+            out = _scenarios(_number_table(lines, range(7)), data)
+        else:
+            lines = _scenario_lines(content, 1)
+            separator = b'\t' if b'\t' in lines else None  # names have spaces
+            out = _scenarios(_scenarios_2d(lines, separator, data), data)
+            name = lines.strip().partition(b'\n')[0].split(separator)[1]
+    except BCMError as error:
+        raise BCMError(f'{path}: {error}') from None
+    meant, own = _map_name(name.decode(errors='replace')), data.get('map_name')
+    if own is not None and meant != own:
+        warnings.warn(
+            f'{path} is for the map {meant!r}, this one is {own!r}',
+            UserWarning,
+            stacklevel=2,
+        )
+    return out
+
+
+def _map_name(path: str) -> str:
+    """The name of a map without folders and endings, in lower case."""
+    name = re.split(r'[\\/]', path)[-1].strip().lower()
+    while name.endswith(('.gz', '.map', '.3dmap')):
+        name = name.rpartition('.')[0]
+    return name
+
+
+def _cells(content: bytes, max_edges: int) -> np.ndarray:
+    """Which cells of a .map are blocked, [H, W]."""
+    head, *bodies = re.split(rb'\nmap[ \t\r]*(?=\n|$)', content, maxsplit=1)
+    fields = dict(
+        line.split() for line in head.splitlines() if len(line.split()) == 2
+    )
+    if not bodies or fields.get(b'type') != b'octile':
+        raise BCMError(
+            'this is no MovingAI map: it must begin with "type octile", '
+            '"height", "width" and "map" (or with "voxel")'
+        )
+    height, width = (
+        _size(name.decode(), fields.get(name)) for name in (b'height', b'width')
+    )
+    body = bodies[0].rstrip()
+    num_rows = body.count(b'\n')
+    if num_rows != height:
+        raise BCMError(f'height is {height}, but the map has {num_rows} rows')
+    check_cells((height, 1), max_edges)  # before millions of lines are split
+    lines = [line.rstrip() for line in body.split(b'\n')[1:]]
+    for row, line in enumerate(lines):
+        if len(line) != width:
+            raise BCMError(
+                f'width is {width}, but row {row} has {len(line)} cells'
+            )
+    cells = np.frombuffer(b''.join(lines), np.uint8).reshape(height, width)
+    blocked = np.isin(cells, list(BLOCKED))
+    unknown = ~blocked & ~np.isin(cells, list(FREE))
+    if unknown.any():
+        row, column = np.argwhere(unknown)[0].tolist()
+        raise BCMError(
+            f'row {row}, column {column} holds {chr(cells[row, column])!r}: '
+            'cells are . G S (free) or @ O T W (blocked)'
+        )
+    return blocked
+
+
+def _voxels(content: bytes, max_edges: int) -> np.ndarray:
+    """Which voxels of a .3dmap are blocked, [X, Y, Z]."""
+    head, _, body = content.partition(b'\n')
+    words = head.split()
+    if len(words) != 4:
+        raise BCMError(
+            'a voxel map begins with "voxel" and three sizes (got '
+            f'{head[:40].decode(errors="replace")!r})'
+        )
+    shape = tuple(_size('voxel', word) for word in words[1:])
+    check_cells(shape, max_edges)
+    blocked = np.zeros(shape, dtype=np.bool_)
+    if not body.strip():
+        return blocked
+    voxels = _number_table(body, range(3))
+    bad = ((voxels < 0) | (voxels >= shape) | (voxels % 1 != 0)).any(axis=1)
+    if bad.any():
+        line = int(bad.argmax())
+        raise BCMError(
+            f'voxel {line}, {voxels[line].tolist()}, lies outside the map of '
+            f'{list(shape)}'
+        )
+    blocked[tuple(voxels.astype(np.int64).T)] = True
+    return blocked
+
+
+def _scenario_lines(content: bytes, least: int) -> bytes:
+    """All lines but the first, which is checked."""
+    first, _, lines = content.partition(b'\n')
+    if not re.fullmatch(rb'version\s+1(\.0)?\s*', first):
+        shown = first[:40].decode(errors='replace')
+        raise BCMError(f'this is no scenario file: it begins with {shown!r}')
+    if len(lines.strip().split(b'\n', 1)) < least or not lines.strip():
+        raise BCMError('there are no scenarios in the file')
+    return lines
+
+
+def _scenarios_2d(
+    lines: bytes, separator: bytes | None, data: Data
+) -> np.ndarray:
+    """Start, goal and length, after the size of the map was compared."""
+    table = _number_table(lines, range(2, 9), separator)
+    size = table[:, :2]
+    bad = (size != data.grid_size.cpu().numpy()).any(axis=1)
+    if bad.any():
+        query = int(bad.argmax())
+        raise BCMError(
+            f'scenario {query} is for a map of {size[query].tolist()} cells, '
+            f'this one has {data.grid_size[0].tolist()}'
+        )
+    return table[:, 2:]
+
+
+def _scenarios(table: np.ndarray, data: Data) -> Scenarios:
+    size = data.grid_size[0].tolist()
+    axes = len(size)
+    node = np.full(size, -1)
+    coord = data.coord.cpu().numpy()
+    node[tuple(coord.T)] = np.arange(len(coord))
+    ends: list[Tensor] = []
+    for name, xyz in (('start', table[:, :axes]), ('goal', table[:, axes:-1])):
+        inside = ((xyz >= 0) & (xyz < size) & (xyz % 1 == 0)).all(axis=1)
+        cell = np.where(inside[:, None], xyz, 0).astype(np.int64)
+        ids = np.where(inside, node[tuple(cell.T)], -1)
+        if (ids < 0).any():
+            query = int((ids < 0).argmax())
+            raise BCMError(
+                f'the {name} of scenario {query}, {xyz[query].tolist()}, is '
+                'no free cell of the map'
+            )
+        ends.append(torch.from_numpy(ids).to(data.coord.device))
+    cost = table[:, -1].copy()
+    bad = ~(np.isfinite(cost) & (cost >= 0))
+    if bad.any():
+        query = int(bad.argmax())
+        raise BCMError(f'the length of scenario {query} is {cost[query]}')
+    return Scenarios(ends[0], ends[1], torch.from_numpy(cost))
+
+
+def _number_table(
+    text: bytes, columns: range, separator: bytes | None = None
+) -> np.ndarray:
+    """Columns of numbers, float64 [lines, columns]."""
+    try:
+        return np.loadtxt(
+            io.BytesIO(text),
+            comments=None,
+            delimiter=None if separator is None else separator.decode(),
+            usecols=columns,
+            ndmin=2,
+        )
+    except (ValueError, IndexError) as error:
+        raise BCMError(str(error)) from None
+
+
+def _size(name: str, text: bytes | None) -> int:
+    """A size that a header gives."""
+    if text is None or not text.isdigit() or len(text) > 9:
+        shown = None if text is None else text[:40].decode(errors='replace')
+        raise BCMError(f'{name} must be a size (got {shown!r})')
+    return int(text)

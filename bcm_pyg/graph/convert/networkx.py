@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.geo import are_degrees, local_metres, warn_of_degrees
+
+from ..labels import as_node_id
+from ..planning_graph import planning_graph
+from . import _attributes as source
+
+#: An attribute, or a function of tail, head and the edge's attributes.
+Cost: TypeAlias = str | Callable[[Any, Any, Any], float]
+#: An attribute, one attribute per axis, or coordinates by node.
+Position: TypeAlias = str | Sequence[str] | Mapping[Hashable, Any]
+
+
+def from_networkx(
+    graph: Any,
+    cost: Cost | None = None,
+    pos: Position | None = None,
+    *,
+    project: bool = False,
+) -> Data:
+    r"""A planning graph from a networkx graph of any kind.
+
+    Only coordinates and costs are read. An edge of an undirected graph goes
+    both ways, the cheapest of parallel edges is kept, numbers may be strings.
+    The networkx graph is not changed. :obj:`data.node_id` holds its nodes as
+    labels: see :func:`~bcm_pyg.graph.nodes_from_labels` and
+    :meth:`~bcm_pyg.Plan.to_labels`.
+
+    Args:
+        graph (networkx.Graph): Also a :class:`DiGraph`, :class:`MultiGraph` or
+            :class:`MultiDiGraph`.
+        cost (str or callable, optional): The edge attribute with the costs, or
+            a function of tail, head and the attributes of an edge.
+            :obj:`"length"` is straight-line length if no edge has an attribute
+            of that name. (default: the one edge attribute that is called
+            weight, cost, length, distance, travel_time or the like)
+        pos (str, list or dict, optional): The node attribute with all
+            coordinates, the attributes with one each such as :obj:`("x",
+            "y")`, or a dictionary from nodes to coordinates. (default:
+            attributes called pos, coordinates or the like, x and y (and z if
+            every node has it), else lon and lat)
+        project (bool, optional): If set to :obj:`True`, coordinates are
+            longitudes and latitudes, in this order unless :obj:`pos` names them
+            the other way round (lon and lat if nodes have them), and become
+            metres east and north of the middle. Otherwise coordinates that are
+            degrees by their names or the graph's :obj:`crs` are used with a
+            warning. (default: :obj:`False`)
+
+    Returns:
+        The canonical graph, with :obj:`node_id`, with :obj:`lonlat` where
+        known, and with :obj:`pos_origin`: add it to :obj:`pos` for the
+        coordinates of the source (or the metres).
+    """
+    nodes, edges = source.nodes_and_edges(graph)
+    crs = graph.graph.get('crs')
+    position, lonlat = _coordinates(nodes, pos, project, crs)
+    return build(nodes, edges, cost, position, lonlat, nodes.labels)
+
+
+def build(
+    nodes: source.Nodes,
+    edges: source.Edges,
+    cost: Cost | None,
+    position: np.ndarray,
+    lonlat: np.ndarray | None,
+    labels: Sequence[Any],
+) -> Data:
+    """The planning graph of nodes with known coordinates."""
+    node = {name: index for index, name in enumerate(nodes.labels)}
+    raw = Data(
+        pos=torch.from_numpy(position),
+        edge_index=torch.tensor(
+            [[node[n] for n in edges.tail], [node[n] for n in edges.head]]
+        ),
+        node_id=as_node_id(labels),
+        num_nodes=len(nodes.labels),
+    )
+    if lonlat is not None:
+        raw.lonlat = torch.from_numpy(lonlat)
+    cost = source.cost_name(edges) if cost is None else cost
+    name = cost if isinstance(cost, str) else 'cost'
+    if isinstance(cost, str):
+        if cost == 'length' and not any(cost in e for e in edges.attributes):
+            return planning_graph(raw, cost)
+        values = [item.get(cost) for item in edges.attributes]
+    elif callable(cost):
+        values = [cost(*edge) for edge in zip(*edges, strict=True)]
+    else:
+        raise BCMError(
+            'cost must be the name of an edge attribute or a function (got '
+            f'{cost!r})'
+        )
+    numbers = source.as_numbers(values, name, edges.describe)
+    if (numbers < 0).any():
+        bad = int((numbers < 0).argmax())
+        raise BCMError(
+            f'{edges.describe(bad)}: {name!r} must not be negative (got '
+            f'{values[bad]!r})'
+        )
+    raw.edge_cost = torch.from_numpy(numbers)
+    return planning_graph(raw)
+
+
+def _coordinates(
+    nodes: source.Nodes, pos: Position | None, project: bool, crs: Any
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Coordinates to plan with; longitudes and latitudes where known."""
+    lonlat = None
+    in_degrees = True
+    if pos is not None:
+        chosen, names = _chosen(nodes, pos)
+        in_degrees = project or bool(
+            {names, names[::-1]} & set(source.DEGREE_NAMES)
+        )
+        if names[::-1] in (*source.DEGREE_NAMES, ('x', 'y')):
+            lonlat = np.ascontiguousarray(chosen[:, ::-1])
+    elif project and (known := source.degrees(nodes)) is not None:
+        chosen = known
+    elif (flat := source.planar(nodes)) is not None:
+        chosen, in_degrees = flat, project
+        if not project and _says_degrees(crs, flat, nodes):
+            in_degrees, lonlat = True, flat[:, :2].copy()
+    elif (known := source.degrees(nodes)) is not None:
+        chosen = known
+    else:
+        source.degrees(nodes, partly=True)  # says which node has none
+        raise BCMError(
+            'no coordinates found: nodes need an attribute such as pos, x and '
+            'y, or lon and lat. Name others with pos=..., or pass a '
+            'dictionary: pos={node: node for node in graph} if the labels of '
+            'nodes are coordinates'
+        )
+    if not in_degrees:
+        return chosen, source.known_degrees(nodes)
+    if lonlat is None:
+        lonlat = chosen
+    if project:
+        return local_metres(lonlat), lonlat
+    warn_of_degrees(3)
+    return chosen, lonlat
+
+
+def _says_degrees(crs: Any, flat: np.ndarray, nodes: source.Nodes) -> bool:
+    """Whether x and y are degrees by the system that OSMnx keeps.
+
+    Not if nodes have longitudes and latitudes beside them.
+    """
+    return (
+        crs is not None
+        and flat.shape[1] in (2, 3)
+        and are_degrees(crs, flat[:, :2], guess=False)
+        and source.known_degrees(nodes) is None
+    )
+
+
+def _chosen(
+    nodes: source.Nodes, pos: Position
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Coordinates that were asked for, and the names of their axes if given."""
+    if isinstance(pos, str):
+        return nodes.vectors(pos), ()
+    if isinstance(pos, Mapping):
+        values = [pos.get(label) for label in nodes.labels]
+        return source.as_vectors(values, 'pos', nodes.describe), ()
+    try:
+        axes = list(pos)
+    except TypeError:
+        axes = []
+    if len(axes) == 0 or not all(isinstance(name, str) for name in axes):
+        raise BCMError(
+            'pos must be the name of a node attribute, a list of names or a '
+            f'dictionary from nodes to coordinates (got {pos!r})'
+        )
+    return nodes.axes(axes), tuple(name.lower() for name in axes)

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import math
+import zipfile
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import as_path
+
+from ..planning_graph import COST_NAMES, num_entries
+from .arrays import from_arrays, graph_sizes
+
+#: Bytes that the numbers of a file may have as float64, all together.
+MAX_BYTES = 2**32
+#: Attributes of nodes: another length is an error.
+OF_NODES = {'node_id', 'lonlat', 'coord'}
+
+
+def read_npz(path: str | PathLike[str], cost: str | None = None) -> Data:
+    """A planning graph from a file of numpy arrays.
+
+    The file holds :obj:`pos` :obj:`[N, A]`, :obj:`edge_index` :obj:`[2, E]` and
+    costs :obj:`[E]`. Other arrays are kept if they have one entry per node or
+    per edge (see :func:`~bcm_pyg.graph.from_arrays`), such as :obj:`node_id`
+    and :obj:`lonlat`, or are single strings or numbers. Arrays of objects are
+    refused, so that no code in the file is run.
+
+    Args:
+        path (str or os.PathLike): The file.
+        cost (str, optional): The array to take costs from. (default:
+            :obj:`edge_cost`, else :obj:`edge_weight`, else :obj:`edge_attr`)
+    """
+    if not isinstance(cost, str | None):
+        raise BCMError(f'cost must be the name of an array (got {cost!r})')
+    arrays = _read(path)
+    for name in ('pos', 'edge_index'):
+        if name not in arrays:
+            raise BCMError(f'{path} has no {name!r}: it has {sorted(arrays)}')
+    names = COST_NAMES if cost is None else (cost,)
+    cost = next((name for name in names if name in arrays), None)
+    if cost is None:
+        wanted = ' or '.join(map(repr, names))
+        raise BCMError(
+            f'{path} has no {wanted}: it has {sorted(arrays)}; name one of '
+            "them with cost='...'"
+        )
+    edge_cost = arrays[cost]
+    if edge_cost.ndim > 1 and edge_cost.shape[1:] != (1,):
+        raise BCMError(
+            f'{path}: {cost!r} must hold one number per edge (got shape '
+            f'{edge_cost.shape}): name another array with cost=...'
+        )
+    pos, edge_index = arrays.pop('pos'), arrays.pop('edge_index')
+    arrays.pop('edge_cost', None)  # it will hold the costs asked for
+    sizes = graph_sizes(pos, edge_index)
+    for name in OF_NODES & arrays.keys():
+        if arrays[name].shape[:1] != sizes[:1]:
+            raise BCMError(
+                f'{path}: {name} must have one entry per node, {sizes[0]} (got '
+                f'shape {arrays[name].shape})'
+            )
+    extras: dict[str, Any] = {}
+    for name, value in arrays.items():
+        if value.ndim == 0 and value.dtype.kind in 'Ubiuf':
+            extras[name] = value.item()
+        elif num_entries(name, value) in sizes:
+            extras[name] = value
+    try:
+        return from_arrays(pos, edge_index, edge_cost, **extras)
+    except BCMError as error:
+        raise BCMError(f'{path}: {error}') from None
+
+
+def _read(path: str | PathLike[str]) -> dict[str, np.ndarray]:
+    """All arrays of a file, after a look at their sizes."""
+    if as_path('path', path).is_fifo():  # which would make the reader wait
+        raise BCMError(f'{path} is not a file')
+    try:
+        with zipfile.ZipFile(path) as archive:
+            room = MAX_BYTES
+            for entry in archive.infolist():
+                room -= _size(archive, entry)
+                if room < 0:
+                    raise BCMError(
+                        f'{path} holds more than {MAX_BYTES:,} bytes of arrays'
+                    )
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except FileNotFoundError:
+        raise BCMError(f'there is no file {path}') from None
+    except BCMError:
+        raise
+    except Exception as error:  # damaged files break it in many ways
+        raise BCMError(f'cannot read arrays from {path}: {error}') from None
+
+
+def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
+    """Bytes that an array takes as float64, by its own header."""
+    with archive.open(entry) as file:
+        version = npy.read_magic(file)
+        if version == (1, 0):
+            shape, _, dtype = npy.read_array_header_1_0(file)
+        else:
+            shape, _, dtype = npy.read_array_header_2_0(file)
+    count = math.prod(int(length) for length in shape)
+    if dtype.hasobject:
+        raise ValueError(
+            f'{entry.filename} is an array of objects, which could run code'
+        )
+    if count * dtype.itemsize > entry.file_size:
+        raise ValueError(
+            f'{entry.filename} is said to be of shape {shape} and type {dtype}'
+        )
+    return count * max(int(dtype.itemsize), 8)

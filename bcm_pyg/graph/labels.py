@@ -1,0 +1,119 @@
+"""Labels: what nodes 0 to N - 1 are called in the source of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.typing import Ids
+from bcm_pyg.utils import as_ids
+
+from ._validate import is_homogeneous
+
+
+def nodes_from_labels(data: Data, labels: Iterable[Hashable]) -> Tensor:
+    """The nodes that have these labels, :obj:`[B]`.
+
+    Args:
+        data (torch_geometric.data.Data): The graph. Its :obj:`node_id` holds
+            the labels; without it the label of a node is its number.
+        labels (Iterable): OSM ids, nodes of a networkx graph, names, ...
+    """
+    if (
+        isinstance(labels, (str, bytes))
+        or not isinstance(labels, Iterable)
+        or getattr(labels, 'ndim', 1) == 0
+    ):
+        raise BCMError(
+            f'labels must be a list of node labels (got {labels!r}): pass '
+            f'[{labels!r}]'
+        )
+    known = labels_of(data)
+    check_distinct(known)
+    node = {label: node for node, label in enumerate(known)}
+    out = []
+    for index, label in enumerate(_as_list(labels)):
+        try:
+            out.append(node[label])
+        except (KeyError, TypeError):
+            raise BCMError(f'labels[{index}] = {label!r} is no node') from None
+    return torch.tensor(out, dtype=torch.long, device=data.edge_index.device)
+
+
+def labels_of(data: Data, nodes: Ids | None = None) -> list[Any]:
+    """The labels of nodes.
+
+    Args:
+        data (torch_geometric.data.Data): The graph. Its :obj:`node_id` holds
+            the labels; without it the label of a node is its number.
+        nodes (int, list, numpy.ndarray or torch.Tensor, optional): The nodes.
+            (default: :obj:`None`, that is all)
+    """
+    if not isinstance(data, Data):
+        is_homogeneous(data)  # says what to pass instead
+    labels = data.get('node_id')
+    if labels is None:
+        labels = range(int(data.num_nodes))
+    elif not isinstance(labels, (list, tuple, Tensor, np.ndarray)) or (
+        len(labels := _as_list(labels)) != data.num_nodes
+    ):
+        raise BCMError(
+            'data.node_id must hold one label for each of '
+            f'{data.num_nodes} nodes'
+        )
+    if nodes is None:
+        return list(labels)
+    return [labels[node] for node in as_ids(nodes, len(labels)).tolist()]
+
+
+def as_node_id(labels: Sequence[Any] | np.ndarray | Tensor) -> Any:
+    """Labels in a form that every step of PyG carries along unchanged.
+
+    Integers become a tensor, all else an array of objects: in a list,
+    :meth:`Data.to` would make lists of tuples.
+    """
+    if isinstance(labels, Tensor):
+        return labels.detach().clone()
+    labels = _as_list(labels)
+    if all(_is_int64(label) for label in labels):
+        return torch.tensor([int(label) for label in labels], dtype=torch.long)
+    return np.fromiter(labels, dtype=object, count=len(labels))
+
+
+def check_distinct(labels: Sequence[Any] | np.ndarray | Tensor) -> None:
+    """Refuses labels that do not tell nodes apart."""
+    seen: set[Any] = set()
+    for node, label in enumerate(_as_list(labels)):
+        try:
+            is_known = label in seen
+            seen.add(label)
+        except TypeError as error:
+            raise BCMError(f'node_id must hold labels: {error}') from None
+        if is_known:
+            raise BCMError(
+                f'node_id has the same label for several nodes ({label!r} is '
+                f'that of node {node} too)'
+            )
+
+
+def _is_int64(label: object) -> bool:
+    return (
+        isinstance(label, Integral)
+        and not isinstance(label, bool)
+        and -(2**63) <= int(label) < 2**63
+    )
+
+
+def _as_list(labels: Iterable[Any]) -> list[Any]:
+    """Labels as a list. Several numbers in an array are one label, a tuple."""
+    if not isinstance(labels, (Tensor, np.ndarray)):
+        return list(labels)
+    entries = labels.tolist() if labels.ndim else []
+    return [tuple(x) if isinstance(x, list) else x for x in entries]

@@ -1,0 +1,37 @@
+"""All kernels, and numba: use :func:`bcm_pyg.kernels.load_kernels`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .arrays import NO_BOUNDS, Graph, blank_map, scratch_for
+from .searches import expand, inside
+from .walks import backtrack, lookahead, walk
+
+__all__ = ['backtrack', 'compile_all', 'expand', 'inside', 'lookahead', 'walk']
+
+
+def compile_all() -> None:
+    """Compiles every kernel, by two nodes that are each other's neighbour."""
+    nodes, cost = np.array([0, 1]), np.ones(2, np.float32)
+    graph = Graph(np.array([0, 1, 2]), nodes, nodes[::-1].copy(), cost, 1)
+    net, scratch = blank_map(), scratch_for(2)
+    start, goal = np.array([0]), np.array([1])
+    walk(graph, net, scratch, start, goal, True)
+    backtrack(graph, net, scratch, start, goal)
+    lookahead(graph, net, scratch, start, goal, 1)
+    limit, ceiling = np.array([2]), np.array([np.inf])
+    found = expand(
+        graph,
+        net,
+        NO_BOUNDS,
+        scratch,
+        start,
+        goal,
+        1.0,
+        0,
+        limit,
+        ceiling,
+        False,
+    )
+    inside(graph, scratch, start, goal, found.nodes, found.span[:, None], 1)

@@ -1,0 +1,99 @@
+"""Products of vectors with a matrix, for one lane or for two at once.
+
+A product of one vector takes as long as it takes to read the matrix. So kernels
+work on two queries side by side, in two lanes, and one reading serves both. The
+sums of a lane have the same order with and without the other: what a query
+finds does not depend on the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from .arrays import TILE
+
+_WIDTH = 8  # numbers of a vector register
+_INT = ir.IntType(32)
+_VECTOR = ir.VectorType(ir.FloatType(), _WIDTH)
+_SPLAT = ir.Constant(ir.VectorType(_INT, _WIDTH), [0] * _WIDTH)
+_UNKNOWN = ir.Constant(_VECTOR, ir.Undefined)
+
+
+def _add_product(_: Any, w: Any, x: Any, a: Any) -> Any:
+    """Adds x [K] @ w [K * TILE] to a [TILE]."""
+    return types.void(w, x, a), _product_of(1)
+
+
+def _add_products(_: Any, w: Any, x: Any, y: Any, a: Any, b: Any) -> Any:
+    """The same for two lanes: adds x @ w to a, and y @ w to b."""
+    return types.void(w, x, y, a, b), _product_of(2)
+
+
+add_product: Callable[..., None] = intrinsic(_add_product)
+add_products: Callable[..., None] = intrinsic(_add_products)
+
+
+def _product_of(lanes: int) -> Callable[..., Any]:
+    """Machine code for so many lanes.
+
+    A loop over the inputs that keeps all sums in registers: written for LLVM,
+    since a loop over arrays writes its sums back at each turn.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        arrays = [
+            context.make_array(kind)(context, builder, value)
+            for kind, value in zip(signature.args, arguments, strict=True)
+        ]
+        weight, size = arrays[0].data, arrays[1].nitems
+        inputs = [array.data for array in arrays[1 : 1 + lanes]]
+        outputs = [array.data for array in arrays[1 + lanes :]]
+        number = size.type
+        parts = [number(k) for k in range(0, TILE, _WIDTH)]
+
+        def vector_at(data: Any, index: Any) -> Any:
+            pointer = builder.gep(data, [index])
+            return builder.bitcast(pointer, _VECTOR.as_pointer())
+
+        def load(data: Any, index: Any) -> Any:
+            return builder.load(vector_at(data, index), align=4)
+
+        begins = [load(out, part) for out in outputs for part in parts]
+        before = builder.block
+        loop = builder.append_basic_block('product')
+        after = builder.append_basic_block('product.end')
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        k = builder.phi(number)
+        sums = [builder.phi(_VECTOR) for _ in begins]
+        first = builder.mul(k, number(TILE))
+        row = [load(weight, builder.add(first, part)) for part in parts]
+        terms = []
+        for data in inputs:
+            value = builder.load(builder.gep(data, [k]))
+            one = builder.insert_element(_UNKNOWN, value, _INT(0))
+            every = builder.shuffle_vector(one, _UNKNOWN, _SPLAT)
+            terms += [builder.fmul(every, w, flags=('contract',)) for w in row]
+        more = [
+            builder.fadd(old, term, flags=('contract',))
+            for old, term in zip(sums, terms, strict=True)
+        ]
+        following = builder.add(k, number(1))
+        for phi, begin, end in zip(
+            [k, *sums], [number(0), *begins], [following, *more], strict=True
+        ):
+            phi.add_incoming(begin, before)
+            phi.add_incoming(end, loop)
+        builder.cbranch(builder.icmp_signed('<', following, size), loop, after)
+        builder.position_at_end(after)
+        places = [(out, part) for out in outputs for part in parts]
+        for (out, part), end in zip(places, more, strict=True):
+            builder.store(end, vector_at(out, part), align=4)
+        return context.get_dummy_value()
+
+    return code

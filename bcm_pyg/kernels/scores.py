@@ -1,0 +1,295 @@
+"""Scores of the edges of a node, and what all kernels share."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from .arrays import LANES, TILE, Found
+from .loading import CACHES
+from .products import add_product, add_products
+
+INF = np.inf
+#: What stands for a score that is no number, or infinite: last, but not lost.
+HUGE = np.finfo(np.float64).max / 4
+
+# Sums keep their order, numbers may be infinite.
+compiled = njit(nogil=True, cache=CACHES, error_model='numpy')
+fused = njit(
+    nogil=True, cache=CACHES, error_model='numpy', fastmath={'contract'}
+)
+# Sums of products in any order, so that they fill a vector register.
+summed = njit(
+    nogil=True,
+    cache=CACHES,
+    error_model='numpy',
+    fastmath={'contract', 'reassoc', 'nsz'},
+)
+
+_LOG2E = np.float32(1.44269504)
+_LN2_HIGH = np.float32(0.693359375)
+_LN2_LOW = np.float32(-2.12194440e-4)
+ZERO, _HALF, _ONE = np.float32(0), np.float32(0.5), np.float32(1)
+_C3, _C4 = np.float32(1 / 6), np.float32(1 / 24)
+_C5, _C6 = np.float32(1 / 120), np.float32(1 / 720)
+_MOST = np.float32(87)
+_BIAS, _SHIFT = np.int32(127), np.int32(23)
+
+
+@intrinsic
+def _float_of(context: Any, bits: Any) -> Any:
+    """The float32 that has the bits of an int32."""
+
+    def code(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.FloatType())
+
+    return types.float32(types.int32), code
+
+
+@fused
+def _silu(x: Any) -> None:
+    """Sets x to x / (1 + exp(-x)); exp is written out, so that the loop is
+    vectorised.
+    """
+    for k in range(x.size):
+        v = x[k]
+        t = min(abs(v), _MOST)
+        n = np.floor(_HALF - t * _LOG2E)
+        r = -t - n * _LN2_HIGH - n * _LN2_LOW
+        e = _ONE + r * (
+            _ONE + r * (_HALF + r * (_C3 + r * (_C4 + r * (_C5 + r * _C6))))
+        )
+        bits = (np.int32(n) + _BIAS) << _SHIFT
+        e *= _float_of(bits)  # type: ignore[call-arg]  # 2**n
+        e = e if abs(v) < _MOST else ZERO  # exp(-|v|)
+        x[k] = v * (_ONE if v > ZERO else e) / (_ONE + e)
+
+
+@summed
+def _dot(x: Any, y: Any) -> Any:
+    out = ZERO
+    for k in range(x.size):
+        out += x[k] * y[k]
+    return out
+
+
+@summed
+def _squared_distance(x: Any, y: Any) -> Any:
+    out = ZERO
+    for k in range(x.size):
+        out += (x[k] - y[k]) * (x[k] - y[k])
+    return out
+
+
+@compiled
+def _layer(weight: Any, bias: Any, x: Any, out: Any, lane: int) -> None:
+    """Sets out to x @ weight + bias in one lane, or in both if it is -1."""
+    for each in range(LANES):
+        out[each] = bias
+    for tile in range(weight.shape[0]):
+        at = slice(TILE * tile, TILE * tile + TILE)
+        if lane < 0:
+            add_products(weight[tile], x[0], x[1], out[0, at], out[1, at])
+        else:
+            add_product(weight[tile], x[lane], out[lane, at])
+
+
+@compiled
+def _gram_layer(gram: Any, x: Any, out: Any, lane: int) -> None:
+    """Sets out to x @ gram, as :class:`Map` has it: the product of that with x
+    is the squared norm of the output of the last layer.
+    """
+    for each in range(LANES):
+        out[each] = ZERO
+    begin = 0
+    for first in range(0, x.shape[1], TILE):
+        end = first + TILE
+        block = gram[begin : begin + TILE * end]
+        at = slice(first, end)
+        if lane < 0:
+            add_products(block, x[0, :end], x[1, :end], out[0, at], out[1, at])
+        else:
+            add_product(block, x[lane, :end], out[lane, at])
+        begin += TILE * end
+
+
+class _Room(NamedTuple):
+    """Buffers for the scores of a node in each lane."""
+
+    first: Any  # [LANES, H]
+    feature: Any  # [LANES, H]
+    product: Any  # [LANES, H]
+    to_goal: Any  # [LANES, Z]
+    to_head: Any  # [LANES, Z]
+    score: Any  # [LANES, max_degree], the result
+
+
+@compiled
+def make_room(graph: Any, net: Any) -> Any:
+    """Room for the scores of any node."""
+    hidden, out = (LANES, net.bias1.size), (LANES, net.zeros.size)
+    return _Room(
+        np.empty(hidden, np.float32),
+        np.empty(hidden, np.float32),
+        np.empty(hidden, np.float32),
+        np.empty(out, np.float32),
+        np.empty(out, np.float32),
+        np.empty((LANES, graph.max_degree), np.float32),
+    )
+
+
+@fused
+def _features(net: Any, source: Any, target: Any, room: Any, lane: int) -> None:
+    """What the last layer sees of a pair of nodes in each lane."""
+    for each in range(LANES):
+        if lane < 0 or each == lane:
+            here, there = net.hidden[source[each]], net.hidden[target[each]]
+            x = room.first[each]
+            for k in range(x.size):
+                x[k] = there[k] - here[k] + net.bias1[k]
+            _silu(x)
+    _layer(net.weight2, net.bias2, room.first, room.feature, lane)
+    for each in range(LANES):
+        if lane < 0 or each == lane:
+            _silu(room.feature[each])
+
+
+@fused
+def score_edges(
+    graph: Any, net: Any, node: Any, goal: Any, room: Any, absolute: bool
+) -> None:
+    """Scores of the edges of a node in each lane, in units of the map.
+
+    A node of -1 is none. Unless absolute, scores lack a constant that those of
+    a node share: enough for their order, and cheaper.
+    """
+    lane = -1 if node[0] >= 0 and node[1] >= 0 else 0 if node[0] >= 0 else 1
+    has_slopes = net.slope.shape[0] > 0
+    _features(net, node, goal, room, lane)
+    if not has_slopes:
+        _layer(net.weight3, net.zeros, room.feature, room.to_goal, lane)
+    elif absolute:
+        _gram_layer(net.gram, room.feature, room.product, lane)
+    for each in range(LANES):
+        if lane >= 0 and each != lane:
+            continue
+        base = ZERO
+        if has_slopes and absolute:
+            base = _dot(room.product[each], room.feature[each])
+        first = graph.rowptr[node[each]]
+        for edge in range(first, graph.rowptr[node[each] + 1]):
+            if has_slopes:
+                dot = _dot(net.slope[edge], room.feature[each])
+                score = base + (net.offset[edge] + dot)
+            else:
+                _edge_output(net, node[each], graph.head[edge], room, each)
+                score = _squared_distance(
+                    room.to_head[each], room.to_goal[each]
+                )
+            last = ZERO  # the score of an edge to the goal
+            if net.calibrated:
+                last = np.float32(graph.cost[edge] / net.scale)
+            if graph.head[edge] == goal[each]:
+                # Without the terminal convention this score is 0.
+                score = last if absolute else score + last
+            elif absolute and score < ZERO:  # by rounding
+                score = ZERO
+            room.score[each, edge - first] = score
+
+
+@fused
+def _edge_output(net: Any, node: int, head: int, room: Any, lane: int) -> None:
+    """The last layer for an edge, where no slopes are kept."""
+    source, target = np.full(LANES, node), np.full(LANES, head)
+    _features(net, source, target, room, lane)
+    _layer(net.weight3, net.zeros, room.feature, room.to_head, lane)
+
+
+@compiled
+def rest_of(score: float, scale: float, cost: float) -> float:
+    """What a score leaves for the way after its edge, at least 0."""
+    rest = np.float64(score) * scale - cost
+    if rest < 0.0:
+        return 0.0
+    return rest if rest < HUGE else HUGE  # also if it is no number
+
+
+@compiled
+def bound_of(bounds: Any, node: int, goal: int) -> float:
+    """Lower bound of the cost from a node to the goal."""
+    here, there = bounds.rows[node], bounds.rows[goal]
+    best = bounds.margin
+    for k in range(here.size):
+        ahead = np.float64(there[k] - here[k])
+        if ahead > best:  # False where both are infinite
+            best = ahead
+    return (best - bounds.margin) * bounds.unit
+
+
+#: Where Scratch.count has the latest stamp.
+CLOCK = 7
+
+
+@compiled
+def next_stamp(count: Any, lane: int) -> int:
+    """A stamp that no node of the lane has."""
+    count[lane, CLOCK] += 1
+    return count[lane, CLOCK]
+
+
+@compiled
+def first_stamp(count: Any, note: Any, lane: int) -> int:
+    """The first stamp of a query: none that is in use is given again."""
+    if count[lane, CLOCK] >= 2**30:
+        for node in range(note.shape[1]):
+            note[lane, node].stamp = 0
+            note[lane, node].member = 0
+            note[lane, node].seen = 0
+        count[lane, CLOCK] = 0
+    return next_stamp(count, lane)
+
+
+@compiled
+def append(lists: Any, span: Any, query: int, end: int, nodes: Any) -> Any:
+    """Adds the list of a query after those of others, which end there.
+
+    Returns the lists, which may have moved.
+    """
+    more = end + nodes.size
+    if more > lists.size:
+        larger = np.empty(max(more, 2 * lists.size), np.int64)
+        larger[:end] = lists[:end]
+        lists = larger
+    lists[end:more] = nodes
+    span[query, 0], span[query, 1] = end, more
+    return lists
+
+
+@compiled
+def no_routes(size: int) -> Any:
+    """Results of so many queries, to be filled in."""
+    return Found(
+        np.empty(64 * size, np.int64),
+        np.zeros((size, 2), np.int64),
+        np.full(size, INF),
+        np.zeros(size, np.int64),
+        np.full(size, INF),
+        np.zeros(size),
+    )
+
+
+@compiled
+def with_lists(found: Any, lists: Any) -> Any:
+    """The results with the nodes of all routes."""
+    return Found(
+        lists.copy(),
+        found.span,
+        found.cost,
+        found.expansions,
+        found.walked,
+        found.bound,
+    )

@@ -1,0 +1,372 @@
+"""Best-first search, and exact search among some nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import LANES, Expanded
+from .scores import (
+    HUGE,
+    INF,
+    append,
+    bound_of,
+    compiled,
+    first_stamp,
+    make_room,
+    next_stamp,
+    no_routes,
+    rest_of,
+    score_edges,
+    with_lists,
+)
+
+# Entries of Scratch.count: the stamp of the search, how many nodes are open,
+# found, expanded and listed, and how far the turn has come, of how many nodes.
+_STAMP, _OPEN, _FOUND, _EXPANDED, _LISTED, _DONE, _TURN = 0, 1, 2, 3, 4, 5, 6
+
+
+# --- open nodes: a binary heap, each node in it once --------------------------
+
+
+@compiled
+def _before(note: Any, lane: int, one: int, two: int) -> bool:
+    """The lowest value first, of equal ones the node that was found last."""
+    first, second = note[lane, one].value, note[lane, two].value
+    if first != second:
+        return first < second
+    return note[lane, one].order > note[lane, two].order
+
+
+@compiled
+def _sink(heap: Any, note: Any, lane: int, size: int, node: int) -> None:
+    """Puts a node where the heap has a gap, its slot, or below."""
+    at = note[lane, node].slot
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and _before(
+            note, lane, heap[lane, child + 1], heap[lane, child]
+        ):
+            child += 1
+        if not _before(note, lane, heap[lane, child], node):
+            break
+        heap[lane, at] = heap[lane, child]
+        note[lane, heap[lane, at]].slot = at
+        at = child
+    heap[lane, at] = node
+    note[lane, node].slot = at
+
+
+@compiled
+def _rise(heap: Any, note: Any, lane: int, node: int) -> None:
+    """Puts a node where the heap has a gap, its slot, or above."""
+    at = note[lane, node].slot
+    while at > 0:
+        above = (at - 1) >> 1
+        if not _before(note, lane, node, heap[lane, above]):
+            break
+        heap[lane, at] = heap[lane, above]
+        note[lane, heap[lane, at]].slot = at
+        at = above
+    heap[lane, at] = node
+    note[lane, node].slot = at
+
+
+@compiled
+def _pop(count: Any, heap: Any, note: Any, lane: int) -> int:
+    """Takes the first node from the heap and closes it."""
+    node = heap[lane, 0]
+    count[lane, _OPEN] -= 1
+    size = count[lane, _OPEN]
+    if size > 0:
+        last = heap[lane, size]
+        note[lane, last].slot = 0
+        _sink(heap, note, lane, size, last)
+    note[lane, node].slot = -1
+    note[lane, node].closed = True
+    return node
+
+
+@compiled
+def _open(
+    count: Any,
+    heap: Any,
+    note: Any,
+    lane: int,
+    node: int,
+    cost: float,
+    value: float,
+) -> None:
+    """Opens a node, or changes its value."""
+    if note[lane, node].stamp != count[lane, _STAMP]:
+        note[lane, node].stamp = count[lane, _STAMP]
+        note[lane, node].order = count[lane, _FOUND]
+        note[lane, node].slot = -1
+        count[lane, _FOUND] += 1
+    sinks = note[lane, node].slot >= 0 and value > note[lane, node].value
+    note[lane, node].cost = cost
+    note[lane, node].value = value
+    note[lane, node].closed = False
+    if note[lane, node].slot < 0:
+        note[lane, node].slot = count[lane, _OPEN]
+        count[lane, _OPEN] += 1
+    if sinks:  # it is found at less cost, but with a worse score
+        _sink(heap, note, lane, count[lane, _OPEN], node)
+    else:
+        _rise(heap, note, lane, node)
+
+
+@compiled
+def _begin(
+    count: Any, heap: Any, note: Any, lane: int, start: int, stamp: int
+) -> None:
+    count[lane, : _TURN + 1] = 0
+    count[lane, _STAMP] = stamp
+    _open(count, heap, note, lane, start, 0.0, 0.0)
+
+
+# --- best-first search --------------------------------------------------------
+
+
+@compiled
+def expand(
+    graph: Any,
+    net: Any,
+    bounds: Any,
+    scratch: Any,
+    starts: Any,
+    goals: Any,
+    weight: float,
+    width: int,
+    limits: Any,
+    ceilings: Any,
+    reopen: bool,
+) -> Any:
+    """Best-first searches (see :meth:`PlainEngine.search`).
+
+    By the scores of the map, or by the bounds if there are any rows. A lane
+    whose search has ended takes the next query.
+    """
+    count, note, heap, nodes = scratch
+    size = starts.size
+    lists, end, following = np.empty(64 * size, np.int64), 0, 0
+    span, lowest = np.zeros((size, 2), np.int64), np.full(size, INF)
+    reached = np.zeros(size, np.bool_)
+    room, use_bounds = make_room(graph, net), bounds.rows.shape[0] > 0
+    turn = np.empty((LANES, max(1, width)), np.int64)
+    query, goal = np.full(LANES, -1), np.full(LANES, -1)
+    node = np.full(LANES, -1)  # to be expanded
+    while True:
+        for lane in range(LANES):
+            while True:
+                asks = query[lane]
+                if asks >= 0:
+                    node[lane] = _next(
+                        count, heap, note, lane, turn, goal[lane], width > 0,
+                        limits[asks], ceilings[asks],
+                    )  # fmt: skip
+                    if node[lane] >= 0:
+                        break
+                    if count[lane, _OPEN] > 0:
+                        first = heap[lane, 0]
+                        lowest[asks] = note[lane, first].value
+                        reached[asks] = first == goal[lane]
+                    expanded = nodes[lane, : count[lane, _LISTED]]
+                    lists = append(lists, span, asks, end, expanded)
+                    end += expanded.size
+                    query[lane] = -1
+                if following == size:
+                    break
+                query[lane], goal[lane] = following, goals[following]
+                stamp = first_stamp(count, note, lane)
+                _begin(count, heap, note, lane, starts[following], stamp)
+                following += 1
+        if node[0] < 0 and node[1] < 0:
+            break
+        if not use_bounds:
+            score_edges(graph, net, node, goal, room, True)
+        for lane in range(LANES):
+            here, stamp = node[lane], count[lane, _STAMP]
+            if here < 0:
+                continue
+            if note[lane, here].member != stamp:  # once, if opened again
+                note[lane, here].member = stamp
+                nodes[lane, count[lane, _LISTED]] = here
+                count[lane, _LISTED] += 1
+            first = graph.rowptr[here]
+            for edge in range(first, graph.rowptr[here + 1]):
+                head, step = graph.head[edge], np.float64(graph.cost[edge])
+                cost = note[lane, here].cost + step
+                if note[lane, head].stamp == stamp and (
+                    cost >= note[lane, head].cost
+                    or (note[lane, head].closed and not reopen)
+                ):
+                    continue
+                if use_bounds:
+                    rest = min(bound_of(bounds, head, goal[lane]), HUGE)
+                else:
+                    score = room.score[lane, edge - first]
+                    rest = rest_of(score, net.scale, step)
+                value = min(cost + weight * rest, HUGE)
+                _open(count, heap, note, lane, head, cost, value)
+    return Expanded(lists[:end].copy(), span, lowest, reached)
+
+
+@compiled
+def _next(
+    count: Any,
+    heap: Any,
+    note: Any,
+    lane: int,
+    turn: Any,
+    goal: int,
+    forgets: bool,
+    limit: int,
+    ceiling: float,
+) -> int:
+    """The next node to expand, -1 where the search has ended.
+
+    Nodes have their turn as many at a time as there is room for.
+    """
+    if count[lane, _DONE] == count[lane, _TURN]:
+        count[lane, _DONE] = count[lane, _TURN] = 0
+        if count[lane, _EXPANDED] >= limit:
+            return -1
+        while count[lane, _OPEN] > 0 and count[lane, _TURN] < turn.shape[1]:
+            first = heap[lane, 0]
+            if first == goal or note[lane, first].value >= ceiling:
+                break
+            turn[lane, count[lane, _TURN]] = _pop(count, heap, note, lane)
+            count[lane, _TURN] += 1
+        if count[lane, _TURN] == 0:
+            return -1
+        if forgets:  # a beam forgets all others but the goal
+            is_open = False
+            for at in range(count[lane, _OPEN]):
+                if heap[lane, at] == goal:
+                    is_open = True
+                else:
+                    note[lane, heap[lane, at]].stamp = 0
+            count[lane, _OPEN] = is_open
+            if is_open:
+                heap[lane, 0] = goal
+                note[lane, goal].slot = 0
+    count[lane, _EXPANDED] += 1
+    count[lane, _DONE] += 1
+    return turn[lane, count[lane, _DONE] - 1]
+
+
+# --- exact search inside a set of nodes, in lane 0 ----------------------------
+
+
+@compiled
+def _search_inside(
+    graph: Any,
+    count: Any,
+    heap: Any,
+    note: Any,
+    start: int,
+    goal: int,
+    member: int,
+) -> bool:
+    """Exact search among the members of a set; the goal gets its cost."""
+    stamp = next_stamp(count, 0)
+    _begin(count, heap, note, 0, start, stamp)
+    while count[0, _OPEN] > 0:
+        node = _pop(count, heap, note, 0)
+        if node == goal:
+            return True
+        for edge in range(graph.rowptr[node], graph.rowptr[node + 1]):
+            head = graph.head[edge]
+            there = note[0, node].cost + np.float64(graph.cost[edge])
+            if note[0, head].member == member and (
+                note[0, head].stamp != stamp or there < note[0, head].cost
+            ):
+                note[0, head].edge = edge
+                _open(count, heap, note, 0, head, there, there)
+    return False
+
+
+@compiled
+def _join(note: Any, node: int, member: int) -> int:
+    """Makes a node a member; 1 if it was none."""
+    if note[0, node].member == member:
+        return 0
+    note[0, node].member = member
+    return 1
+
+
+@compiled
+def _widen(
+    graph: Any, count: Any, note: Any, rim: Any, size: int, radius: int
+) -> int:
+    """Adds all nodes within some hops of a route to it; their number."""
+    seen, first = next_stamp(count, 0), 0
+    for at in range(size):
+        note[0, rim[0, at]].stamp = seen
+    for _ in range(radius):
+        last = size
+        for at in range(first, last):
+            node = rim[0, at]
+            for edge in range(graph.rowptr[node], graph.rowptr[node + 1]):
+                head = graph.head[edge]
+                if note[0, head].stamp != seen:
+                    note[0, head].stamp = seen
+                    rim[0, size] = head
+                    size += 1
+        first = last
+    return size
+
+
+@compiled
+def inside(
+    graph: Any,
+    scratch: Any,
+    starts: Any,
+    goals: Any,
+    members: Any,
+    span: Any,
+    radius: int,
+) -> Any:
+    """The best routes through sets of nodes, start and goal among them.
+
+    A set is given by spans [B, K, 2] of members. With a radius, the best route
+    is widened by that many hops, and what is found there joins the set, for
+    another search. Expansions are the nodes of the set in the end.
+    """
+    count, note, heap, nodes = scratch
+    found, end = no_routes(starts.size), 0
+    lists = found.nodes
+    for query in range(starts.size):
+        start, goal = starts[query], goals[query]
+        member = first_stamp(count, note, 0)
+        size = joined = 0
+        for k in range(span.shape[1]):
+            for at in range(span[query, k, 0], span[query, k, 1]):
+                joined += _join(note, members[at], member)
+        ends = _join(note, start, member) + _join(note, goal, member)
+        for again in range(2):
+            if not _search_inside(
+                graph, count, heap, note, start, goal, member
+            ):
+                break
+            nodes[0, 0], size = goal, 1
+            while nodes[0, size - 1] != start:
+                edge = note[0, nodes[0, size - 1]].edge
+                nodes[0, size] = graph.tail[edge]
+                size += 1
+            found.cost[query] = found.walked[query] = note[0, goal].cost
+            if again or radius == 0 or start == goal:
+                break
+            joined += ends
+            wide = _widen(graph, count, note, nodes, size, radius)
+            for at in range(size, wide):
+                joined += _join(note, nodes[0, at], member)
+        found.expansions[query] = joined
+        route = nodes[0, :size][::-1]  # it was followed from the goal
+        lists = append(lists, found.span, query, end, route)
+        end += size
+    return with_lists(found, lists[:end])

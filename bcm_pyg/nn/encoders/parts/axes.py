@@ -1,0 +1,198 @@
+"""Coordinate axes: codes, bins between bounds, and tables along them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_choice, check_int
+
+
+class Axes:
+    r"""Codes on each axis: integers, or positions between two bins.
+
+    With integer coordinates a node has one code per axis, :obj:`data.coord`.
+    With real ones axis :math:`a` is cut into :math:`S_a` equidistant bins
+    between its bounds and a node lies between two of them,
+    :math:`(1 - w) \, b + w \, (b + 1)`, so that lookups are continuous in the
+    position. Positions beyond the bounds count as on them.
+
+    Args:
+        sizes (Sequence[int]): Number of codes or bins of each axis.
+        bounds (Sequence[Tuple[float, float]], optional): Lowest and highest
+            position of each axis; :obj:`None` means integer codes. (default:
+            :obj:`None`)
+    """
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        bounds: Sequence[Sequence[float]] | None = None,
+    ) -> None:
+        self.sizes = tuple(int(size) for size in sizes)
+        self.bounds = None if bounds is None else finite_bounds(bounds)
+        least = 1 if bounds is None else 2
+        if not self.sizes or min(self.sizes) < least:
+            raise BCMError(
+                f'axis sizes must be at least {least} (got {self.sizes})'
+            )
+        if self.bounds is not None and len(self.bounds) != len(self.sizes):
+            raise BCMError(
+                f'got {len(self.sizes)} axis sizes but bounds of '
+                f'{len(self.bounds)} axes'
+            )
+
+    @classmethod
+    def from_data(cls, data: Data, bins: int | None = None) -> Axes:
+        r"""Axes of a canonical graph.
+
+        They have integer codes if the graph has them and :obj:`bins` is
+        :obj:`None`. Otherwise each axis gets :obj:`bins` bins, by default twice
+        the :math:`A`-th root of :math:`N`, at least 16 and at most 256.
+        """
+        if bins is None and data.get('coord') is not None:
+            return cls((data.coord.max(dim=0).values + 1).tolist())
+        num_nodes, num_axes = data.pos.shape
+        if bins is None:
+            bins = min(max(round(2 * num_nodes ** (1 / num_axes)), 16), 256)
+        check_int('bins', bins, 2)
+        return cls([bins] * num_axes, bounds_of(data.pos))
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def num_blocks(self) -> int:
+        """Embeddings of a node that is bound: the axes, and their product."""
+        return len(self) + (1 if len(self) > 1 else 0)
+
+    def coarser(self, factor: int) -> Axes:
+        """The same axes with :obj:`factor` times fewer bins, at least two."""
+        sizes = [max(2, -(-size // factor)) for size in self.sizes]
+        return Axes(sizes, self.bounds)
+
+    def locate(self, data: Data) -> tuple[Tensor, Tensor | None]:
+        """Codes of nodes and the share of the next one, both :obj:`[N, A]`.
+
+        The second is :obj:`None` for integer codes.
+        """
+        if self.bounds is None:
+            return self._codes(data), None
+        return self.bins(self.unit_positions(data.pos))
+
+    def unit_positions(self, pos: Tensor) -> Tensor:
+        """Positions between the bounds of each axis, from 0 to 1."""
+        assert self.bounds is not None
+        return scaled_positions(pos, self.bounds).clamp(0, 1)
+
+    def bins(self, unit: Tensor) -> tuple[Tensor, Tensor]:
+        """Bins below positions in :math:`[0, 1]`, and the share of the next."""
+        last = unit.new_tensor(self.sizes) - 1
+        position = unit * last
+        lower = torch.minimum(position.floor(), last - 1)
+        return lower.long(), position - lower
+
+    def _codes(self, data: Data) -> Tensor:
+        coord = data.get('coord')
+        if coord is None or coord.size(1) != len(self):
+            raise BCMError(
+                f'the encoder needs integer coordinates on {len(self)} axes, '
+                'data.coord: pass planning_graph(data)'
+            )
+        if not torch.compiler.is_compiling():
+            largest = coord.max(dim=0).values.tolist() if len(coord) else []
+            for axis, code in enumerate(largest):
+                if code >= self.sizes[axis]:
+                    raise BCMError(
+                        f'coord reaches {code} on axis {axis}, but the encoder '
+                        f'was built for {self.sizes[axis]} codes there'
+                    )
+        return coord
+
+    def config(self) -> dict[str, list]:
+        """The constructor arguments, of JSON types alone."""
+        config: dict[str, list] = {'axis_sizes': list(self.sizes)}
+        if self.bounds is not None:
+            config['bounds'] = [list(bound) for bound in self.bounds]
+        return config
+
+
+def finite_bounds(
+    bounds: Sequence[Sequence[float]],
+) -> tuple[tuple[float, float], ...]:
+    """Lowest and highest position of each axis, checked."""
+    out = tuple((float(low), float(high)) for low, high in bounds)
+    for axis, (low, high) in enumerate(out):
+        if not -math.inf < low <= high < math.inf:
+            raise BCMError(
+                f'bounds must be finite and ascending (axis {axis} has '
+                f'{low}, {high})'
+            )
+    return out
+
+
+def bounds_of(pos: Tensor) -> list[tuple[float, float]]:
+    """Lowest and highest position of each axis."""
+    low, high = pos.aminmax(dim=0)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
+def scaled_positions(pos: Tensor, bounds: Sequence[Sequence[float]]) -> Tensor:
+    """Positions in units of the bounds: 0 at the lower, 1 at the higher."""
+    check_positions(pos, len(bounds))
+    low, high = pos.new_tensor(bounds).T
+    span = (high - low).clamp(min=torch.finfo(pos.dtype).tiny)
+    return (pos - low) / span
+
+
+def check_positions(pos: Tensor, num_axes: int) -> None:
+    """Refuses positions that are not those of a canonical graph."""
+    if pos.dtype != torch.float32 or pos.size(1) != num_axes:
+        raise BCMError(
+            f'pos must be float32 of shape [N, {num_axes}] (got {pos.dtype} of '
+            f'shape {tuple(pos.shape)}): pass planning_graph(data)'
+        )
+
+
+class AxisTables(torch.nn.ParameterList):
+    """A learned table :obj:`[S, C]` along each axis.
+
+    Args:
+        sizes (Sequence[int]): Length :math:`S` of each table.
+        channels (int): Width :math:`C` of all tables.
+        init (str): :obj:`"smooth"` starts from waves along each axis,
+            :obj:`"random"` from noise.
+    """
+
+    def __init__(self, sizes: Sequence[int], channels: int, init: str) -> None:
+        check_choice('init', init, ('smooth', 'random'))
+        check_int('channels', channels, 1)
+        super().__init__(torch.empty(size, channels) for size in sizes)
+        self.init = init
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Draws the tables anew; the constructor does not."""
+        for table in self:
+            if self.init == 'random':
+                bound = 1 / math.sqrt(table.size(0))
+                table.uniform_(-bound, bound)
+            else:
+                table.copy_(_waves(*table.shape))
+
+
+def _waves(size: int, channels: int) -> Tensor:
+    """Waves of random phase along an axis, the slow ones higher."""
+    position = torch.linspace(0, 1, size)[:, None]
+    frequency = torch.arange(channels) // 2 + 1
+    height = frequency**-0.5
+    height = height / height.square().mean().sqrt()
+    phase = 2 * math.pi * torch.rand((channels + 1) // 2)
+    phase = phase.repeat_interleave(2)[:channels]
+    quarter = math.pi / 2 * (torch.arange(channels) % 2)  # cosine, then sine
+    return height * (math.pi * frequency * position + phase - quarter).cos()

@@ -1,0 +1,182 @@
+"""The Bellman-grounded objective: loss, ranking term and masks.
+
+All of it is here, for one process and for many: change the loss here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bcm_pyg.nn import BCM, Transition
+from bcm_pyg.nn.scoring import with_terminal
+from bcm_pyg.utils import scatter_amin
+
+from .targets import Block, Run
+
+
+def block_loss(run: Run, block: Block, columns: slice | None = None) -> Tensor:
+    """The loss of a block, differentiable with respect to the map.
+
+    Args:
+        run (Run): The map, its graph and which loss.
+        block (Block): Sources, goals and values.
+        columns (slice, optional): Some of the goals. Their loss is a share:
+            those of all goals add up to the loss of the block. (default: all
+            goals)
+    """
+    model, config, adjacency = run.model, run.config, run.sampler.adjacency
+    head, tail = adjacency.dst[block.edge], block.sources[block.source]
+    cost = adjacency.cost[block.edge] / model.cost_scale
+    at_goal = head[:, None] == block.goals
+    target = bellman_target(cost, block.next_value)
+    trained = is_trained(target, tail, head, block.goals)
+    wanted = with_terminal(target, at_goal, cost[:, None], model.terminal)
+    # At the goal there is nothing to decide.
+    wanted = wanted.masked_fill(tail[:, None] == block.goals, float('inf'))
+    goals, share, ranking = block.goals, 1.0, config.ranking
+    if columns is not None:
+        best = scatter_amin(wanted, block.source, 0, block.sources.numel())
+        goals, share = goals[columns], _share(trained, columns)
+        ranking = _share(best.isfinite(), columns) * ranking
+        at_goal, target, trained, wanted = (
+            x[:, columns] for x in (at_goal, target, trained, wanted)
+        )
+    scores = model(run.data, block.sources, head, goals, block.source)
+    loss = share * bellman_loss(scores, target, trained, config.relative)
+    if config.ranking > 0:
+        loss = loss + ranking * ranking_loss(
+            with_terminal(scores, at_goal, cost[:, None], model.terminal),
+            wanted,
+            block.source,
+            block.sources.numel(),
+            config.ranking_temperature,
+        )
+    return loss
+
+
+def drop_noise(model: BCM) -> None:
+    """The last bias cancels in every score: its gradient is rounding.
+
+    An optimiser that divides by the size of gradients would follow it.
+    """
+    if type(model.transition).from_hidden is Transition.from_hidden:
+        model.transition.lin3.bias.grad = None
+
+
+def _share(counted: Tensor, columns: slice) -> float:
+    """The part of what counts, bool :obj:`[*, G]`, that is in some columns."""
+    count = counted.sum(dim=0)
+    return float(count[columns].sum()) / max(1.0, float(count.sum()))
+
+
+def bellman_target(cost: Tensor, next_value: Tensor) -> Tensor:
+    r"""Edge cost plus the best downstream score, without gradient,
+
+    .. math::
+        c_{i \to j} + \mathrm{sg}\left[ \min_{k \in \mathcal{N}(j)} D_j(k; g)
+        \right] .
+
+    Args:
+        cost (torch.Tensor): Edge costs, :obj:`[M]`.
+        next_value (torch.Tensor): The minimum at the head of each edge,
+            :obj:`[M, G]`.
+    """
+    return (cost[:, None] + next_value).detach()
+
+
+def is_trained(
+    target: Tensor, tail: Tensor, head: Tensor, goals: Tensor
+) -> Tensor:
+    r"""Which of the scores :obj:`[M, G]` have a target to meet.
+
+    Left out are transitions into the goal (their score is fixed by the terminal
+    convention), transitions out of the goal (the route has ended), and targets
+    that are not finite (the goal cannot be reached from there).
+    """
+    ended = (head[:, None] == goals) | (tail[:, None] == goals)
+    return torch.isfinite(target) & ~ended
+
+
+def bellman_loss(
+    scores: Tensor, target: Tensor, trained: Tensor, relative: bool = False
+) -> Tensor:
+    r"""The mean of :math:`(D_i(j; g) - T)^2` where trained.
+
+    With :obj:`relative` each error is divided by :math:`1 + T`: a greedy walk
+    ends near its goal whatever its start, so near values must be right in
+    proportion.
+    """
+    target = target.masked_fill(~trained, 0)
+    error = torch.where(trained, scores - target, 0.0)
+    if relative:
+        error = error / (1 + target)
+    return error.square().sum() / trained.sum().clamp(min=1)
+
+
+def ranking_loss(
+    scores: Tensor,
+    target: Tensor,
+    source: Tensor,
+    num_sources: int,
+    temperature: float,
+) -> Tensor:
+    r"""Cross-entropy between the softmin of targets and that of scores.
+
+    Values may be good and yet the order of two neighbours wrong; a greedy
+    readout needs the order. Both softmins run over the edges of one source for
+    one goal. An infinite target (the goal cannot be reached from there)
+    has weight 0 but still competes, so its score is pushed up. Where a target
+    is NaN, or all are infinite, there is nothing to learn.
+
+    Args:
+        scores (torch.Tensor): :obj:`[M, G]`, terminal convention applied.
+        target (torch.Tensor): :obj:`[M, G]`.
+        source (torch.Tensor): The source of each edge, :obj:`[M]`.
+        num_sources (int): Number of sources :math:`S`.
+        temperature (float): Of both softmins, in units of the mean cost.
+    """
+    return _Ranking.apply(scores, target, source, num_sources, temperature)
+
+
+class _Ranking(torch.autograd.Function):
+    """The gradient is a difference of the two softmins: no need to retrace."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        scores: Tensor,
+        target: Tensor,
+        source: Tensor,
+        num_sources: int,
+        temperature: float,
+    ) -> Tensor:
+        # Both softmins at once: these are small tensors, calls cost most.
+        energy = torch.cat([scores, target], 1).div_(temperature)
+        least = scatter_amin(energy, source, 0, num_sources)
+        log_softmin = _log_softmin(energy, least, source)
+        log_share, weight = log_softmin.tensor_split(2, 1)
+        decided = least.tensor_split(2, 1)[1].isfinite()  # [S, G]
+        # Undecided sources have NaN weights; they must not meet the scores.
+        unused = decided.logical_not().index_select(0, source)
+        weight = weight.exp().masked_fill_(unused, 0)
+        share = log_share.exp().masked_fill_(unused, 0)
+        count = decided.sum().clamp(min=1)
+        ctx.save_for_backward((weight - share).div_(temperature * count))
+        # A weight of 0 may meet an infinite score.
+        cross = (weight * log_share).masked_fill_(weight == 0, 0)
+        return -cross.sum() / count
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        (gradient,) = ctx.saved_tensors
+        return grad * gradient, None, None, None, None
+
+
+def _log_softmin(energy: Tensor, least: Tensor, source: Tensor) -> Tensor:
+    """Logarithms of the softmin of each source, :obj:`[M, *]`."""
+    shifted = least.index_select(0, source).sub_(energy)
+    total = torch.zeros_like(least).index_add_(0, source, shifted.exp())
+    return shifted.sub_(total.log_().index_select(0, source))

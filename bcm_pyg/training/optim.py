@@ -1,0 +1,188 @@
+"""The optimiser of a run, and its learning rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bcm_pyg.errors import BCMError
+
+from .config import FitConfig
+
+#: Share of the budget in which the learning rate rises to its peak.
+WARMUP = 0.02
+
+#: Matrices with a longer side are preconditioned on the other side alone.
+MAX_SIDE = 1024
+#: Of the trace of a running mean, what is added to its diagonal.
+RIDGE = 1e-5
+#: Keeps 0 / 0 from happening where there is no gradient at all.
+TINY = 1e-30
+
+
+def make_optimizer(
+    parameters: list[torch.nn.Parameter], config: FitConfig
+) -> torch.optim.Optimizer:
+    """The optimiser that a configuration asks for."""
+    if not parameters:
+        raise BCMError('the map has no trainable parameters')
+    if config.optimizer == 'adam':
+        return torch.optim.Adam(parameters, lr=config.lr)
+    if config.optimizer == 'soap':
+        return SOAP(parameters, lr=config.lr)
+    assert callable(config.optimizer)
+    optimizer = config.optimizer(parameters, config.lr)
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise BCMError(
+            'optimizer must make a torch.optim.Optimizer of parameters and lr '
+            f'(got {type(optimizer).__name__})'
+        )
+    return optimizer
+
+
+def learning_rate(peak: float, done: float) -> float:
+    """Up from a tenth at first, then down to 0 in a line."""
+    if done < WARMUP:
+        return peak * (0.1 + 0.9 * done / WARMUP)
+    return peak * (1 - done) / (1 - WARMUP)
+
+
+class SOAP(torch.optim.Optimizer):
+    r"""Adam in the eigenbasis of Shampoo's preconditioner (`"SOAP: Improving
+    and Stabilizing Shampoo using Adam"`, Vyas et al., 2024).
+
+    For a matrix :math:`W` with gradient :math:`G` the running means of
+    :math:`G G^\top` and :math:`G^\top G` have eigenbases :math:`Q_L, Q_R`;
+    Adam runs on :math:`Q_L^\top G Q_R` and its step is turned back. The bases
+    start as the axes and follow by one power iteration and QR every few steps,
+    one parameter at a time. Both moments live in the eigenbasis, which saves
+    two products a step over the reference implementation. Until they have
+    turned twice, steps are shorter. Vectors get plain Adam.
+
+    Adam takes steps of equal size however small a gradient is. Where it is
+    nothing but rounding, that is noise: there the bases stay as they are, and
+    steps fade out (:obj:`eps`). The last bits of gradients, which depend on the
+    number of threads and processes, then stay without consequence for long.
+
+    Args:
+        params (Iterable[torch.Tensor]): The parameters.
+        lr (float, optional): The learning rate. (default: :obj:`3e-3`)
+        beta (float, optional): Decay of all running means. (default:
+            :obj:`0.95`)
+        every (int, optional): Steps between two updates of a basis. (default:
+            :obj:`10`)
+        eps (float, optional): Of the largest entry of a parameter's gradient,
+            what counts as little. (default: :obj:`1e-5`)
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Tensor],
+        lr: float = 3e-3,
+        beta: float = 0.95,
+        every: int = 10,
+        eps: float = 1e-5,
+    ) -> None:
+        super().__init__(
+            params, {'lr': lr, 'beta': beta, 'every': every, 'eps': eps}
+        )
+
+    @torch.no_grad()
+    def step(  # type: ignore[override]
+        self, closure: Callable[[], float] | None = None
+    ) -> float | None:
+        """One step."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for index, parameter in enumerate(group['params']):
+                if parameter.grad is not None and parameter.numel() > 0:
+                    self._update(parameter, group, index)
+        return loss
+
+    def _update(
+        self, parameter: Tensor, group: dict[str, Any], index: int
+    ) -> None:
+        state, grad = self.state[parameter], parameter.grad
+        assert grad is not None
+        beta = group['beta']
+        if not state:
+            state['step'] = 0
+            state['mean'] = torch.zeros_like(grad)
+            state['square'] = torch.zeros_like(grad)
+            if grad.dim() == 2:
+                _start_bases(grad, state)
+        state['step'] += 1
+        count = state['step']
+        if grad.dim() == 2 and count > 1:
+            _update_statistics(grad, state, beta)
+            # Spread over the steps, so that no step pays for all bases.
+            if (count + index) % group['every'] == 0:
+                _turn_bases(state)
+        grad = _into_basis(grad, state)
+        state['mean'].lerp_(grad, 1 - beta)
+        state['square'].mul_(beta).addcmul_(grad, grad, value=1 - beta)
+        unbias = 1 - beta**count
+        scale = state['square'].sqrt()
+        scale += group['eps'] * scale.max() + TINY
+        step = _out_of_basis(state['mean'] / scale, state)
+        # Along the axes, a step of this length may be too long.
+        lr = group['lr'] * min(1.0, count / (2 * group['every']))
+        parameter.add_(step, alpha=-lr * math.sqrt(unbias) / unbias)
+
+
+def _start_bases(grad: Tensor, state: dict[str, Any]) -> None:
+    for side, rows in (('left', grad), ('right', grad.T)):
+        if rows.size(0) <= MAX_SIDE:
+            state[f'{side}_mean'] = rows @ rows.T
+            state[side] = torch.eye(rows.size(0)).to(grad)
+
+
+def _update_statistics(
+    grad: Tensor, state: dict[str, Any], beta: float
+) -> None:
+    if 'left' in state:
+        state['left_mean'].lerp_(grad @ grad.T, 1 - beta)
+    if 'right' in state:
+        state['right_mean'].lerp_(grad.T @ grad, 1 - beta)
+
+
+def _turn_bases(state: dict[str, Any]) -> None:
+    """One power iteration for each basis; the moments turn along."""
+    for side, axis in (('left', 0), ('right', 1)):
+        if side not in state:
+            continue
+        old, mean = state[side], state[f'{side}_mean']
+        ridge = RIDGE * float(mean.trace())
+        image = torch.addmm(old, mean, old, beta=ridge)
+        order = (old * image).sum(0).argsort(descending=True)
+        # Row-major like everything else: products depend on the layout in
+        # their last bits, and a checkpoint does not keep it.
+        new = torch.linalg.qr(image[:, order])[0].contiguous()
+        state['square'] = state['square'].index_select(axis, order)
+        turn = new.T @ old
+        mean = state['mean']
+        state['mean'] = turn @ mean if axis == 0 else mean @ turn.T
+        state[side] = new
+
+
+def _into_basis(grad: Tensor, state: dict[str, Any]) -> Tensor:
+    if 'left' in state:
+        grad = state['left'].T @ grad
+    if 'right' in state:
+        grad = grad @ state['right']
+    return grad
+
+
+def _out_of_basis(step: Tensor, state: dict[str, Any]) -> Tensor:
+    if 'left' in state:
+        step = state['left'] @ step
+    if 'right' in state:
+        step = step @ state['right'].T
+    return step

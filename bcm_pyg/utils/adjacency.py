@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+from torch_geometric.data import Data
+
+from .reachability import Reachability
+
+
+@dataclass(frozen=True, eq=False)
+class Adjacency:
+    """The out-edges of every node, in the order of a canonical graph.
+
+    It is made once for each graph and then shared, together with the
+    reachability (see :meth:`from_data`), and is a copy: it does not change with
+    the graph.
+
+    Attributes:
+        rowptr: :obj:`[N + 1]` where the out-edges of a node begin.
+        src: :obj:`[E]` the tail of each edge, ascending.
+        dst: :obj:`[E]` the head of each edge.
+        cost: :obj:`[E]` what the edge costs, float32.
+        num_nodes: :math:`N`.
+    """
+
+    rowptr: Tensor
+    src: Tensor
+    dst: Tensor
+    cost: Tensor
+    num_nodes: int
+
+    @classmethod
+    def from_data(cls, data: Data) -> Adjacency:
+        """From a canonical graph (see :func:`bcm_pyg.planning_graph`).
+
+        As long as a tensor :obj:`edge_index` is in use, it is the same object
+        for it, unless edges or costs have changed.
+        """
+        edges, cost = data.edge_index, data.edge_cost
+        with _LOCK:
+            known: Adjacency | None = _SHARED.get(edges)
+            if known is None or not (
+                known.num_nodes == int(data.num_nodes)
+                and known.cost.device == cost.device
+                and torch.equal(known.cost, cost)
+                and torch.equal(known.src, edges[0])
+                and torch.equal(known.dst, edges[1])
+            ):
+                known = _SHARED[edges] = cls._from_data(data)
+            return known
+
+    @classmethod
+    def _from_data(cls, data: Data) -> Adjacency:
+        src, dst = data.edge_index.clone().unbind(0)
+        num_nodes = int(data.num_nodes)
+        degree = torch.bincount(src, minlength=num_nodes)
+        rowptr = torch.cat([degree.new_zeros(1), degree.cumsum(0)])
+        return cls(rowptr, src, dst, data.edge_cost.clone(), num_nodes)
+
+    @cached_property
+    def reachability(self) -> Reachability:
+        """Which nodes can reach which, found when first asked."""
+        return Reachability(self)
+
+    @property
+    def num_edges(self) -> int:
+        """Number of directed edges."""
+        return int(self.src.numel())
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return self.src.device
+
+    def degree(self) -> Tensor:
+        """Number of out-edges of each node, :obj:`[N]`."""
+        return self.rowptr[1:] - self.rowptr[:-1]
+
+    def out_edges(self, nodes: Tensor) -> tuple[Tensor, Tensor]:
+        """All edges that leave :obj:`nodes`.
+
+        Returns:
+            Their ids :obj:`[M]` and, for each, the position in :obj:`nodes`
+            of its tail :obj:`[M]` (ascending).
+        """
+        begin = self.rowptr[nodes]
+        degree = self.rowptr[nodes + 1] - begin
+        position = torch.arange(nodes.numel(), device=nodes.device)
+        position = position.repeat_interleave(degree)
+        first = degree.cumsum(0) - degree  # where each node's edges start in M
+        offset = torch.arange(position.numel(), device=nodes.device)
+        return (begin - first)[position] + offset, position
+
+    def edge_ids(self, tails: Tensor, heads: Tensor) -> Tensor:
+        """The edge between each two nodes, -1 where there is none."""
+        keys = self._keys
+        wanted = (tails * self.num_nodes + heads).contiguous()
+        found = torch.searchsorted(keys, wanted).clamp_(max=keys.numel() - 1)
+        return torch.where(keys[found] == wanted, found, -1)
+
+    @cached_property
+    def _keys(self) -> Tensor:
+        """A number for each edge, ascending as edges are sorted."""
+        return self.src * self.num_nodes + self.dst
+
+    def route_edges(self, nodes: Tensor) -> Tensor:
+        """Edges along routes :obj:`[B, L]`, of the same shape.
+
+        Padding (-1) and the last node of a route have -1, and a step without an
+        edge has -2.
+        """
+        out = torch.full_like(nodes, -1)
+        tail, head = nodes[:, :-1], nodes[:, 1:]
+        step = head >= 0
+        edge = self.edge_ids(tail[step], head[step])
+        out[:, :-1][step] = edge.masked_fill(edge < 0, -2)
+        return out
+
+    def route_costs(self, nodes: Tensor) -> Tensor:
+        """What routes :obj:`[B, L]` cost, float64 :obj:`[B]`."""
+        edge = self.route_edges(nodes)
+        cost = self.cost[edge].double()
+        return cost.masked_fill(edge < 0, 0).sum(dim=1)
+
+    def chunks(self, nodes: Tensor, max_edges: int) -> Iterator[slice]:
+        """Cuts :obj:`nodes` so that a part has few out-edges.
+
+        A part has less than :obj:`max_edges` plus the degree of one node.
+        """
+        # A node counts as an edge, so that parts end without any.
+        size = self.rowptr[nodes + 1] - self.rowptr[nodes] + 1
+        part = (size.cumsum(0) - size) // max_edges
+        first = 0
+        for count in part.unique_consecutive(return_counts=True)[1].tolist():
+            yield slice(first, first + count)
+            first += count
+
+    def to_scipy(self, reverse: bool = False) -> csr_array:
+        """As a sparse matrix of float64 costs, zero costs kept as entries."""
+        ends = self.src.cpu().numpy(), self.dst.cpu().numpy()
+        cost = self.cost.cpu().numpy().astype(np.float64)
+        size = (self.num_nodes, self.num_nodes)
+        return csr_array((cost, ends[::-1] if reverse else ends), shape=size)
+
+
+def cut_loops(nodes: Tensor) -> Tensor:
+    """Routes :obj:`[B, L]` that visit no node twice, over the same edges."""
+    ordered = nodes.sort(dim=1).values
+    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    nodes = nodes.clone()
+    for query in twice.any(dim=1).nonzero().squeeze(1).tolist():
+        route: dict[int, None] = {}
+        for node in nodes[query].tolist():
+            if node < 0:
+                break
+            if node in route:
+                while next(reversed(route)) != node:
+                    route.popitem()
+            route[node] = None
+        nodes[query] = -1
+        nodes[query, : len(route)] = nodes.new_tensor(list(route))
+    return nodes
+
+
+#: By their :obj:`edge_index`.
+_SHARED = WeakTensorKeyDictionary()
+_LOCK = threading.Lock()
