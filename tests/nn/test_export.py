@@ -104,7 +104,8 @@ def test_plain_pytorch_reads_a_map(grid: Data, tmp_path: Path) -> None:
     model.save(tmp_path)
 
     config = json.loads((tmp_path / 'config.json').read_text())
-    state = load_file(tmp_path / config['weights']['file'])
+    (weights,) = tmp_path.glob('map-*.safetensors')
+    state = load_file(weights)
     widths = config['transition']
     hidden = widths['hidden_channels']
     phi = torch.nn.Sequential(
