@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -111,7 +112,7 @@ def fit(
     if callback is not None and not callable(callback):
         raise BCMError(f'callback must be callable (got {callback!r:.80})')
     path = None if checkpoint is None else as_path('checkpoint', checkpoint)
-    if path is not None and path.is_dir():
+    if path is not None and os.path.isdir(path):
         raise BCMError(f'checkpoint must name a file (got the folder {path})')
     data = planning_graph(data).to(model.device)
     adjacency = Adjacency.from_data(data)

@@ -490,7 +490,7 @@ def test_targets_and_an_optimizer_of_ones_own(
     whole, start = small_map(grid), None
     start = {k: v.clone() for k, v in whole.state_dict().items()}
     fit(whole, grid, config)
-    recorded = whole.record['config']
+    recorded = whole.info.training['config']
     assert recorded['targets'] == {
         'name': f'{__name__}.FarTargets',
         'value': 5.0,

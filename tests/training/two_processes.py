@@ -31,6 +31,7 @@ from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.nn import Transition, encoder_resolver
 from bcm_pyg.planning import plan_distributed
 from bcm_pyg.training import ExactTargets, SweepTargets, targets
+from bcm_pyg.training import checkpoint as checkpoints
 
 POOL = {'goal_pool': 9, 'refresh': 5, 'refresh_every': 3}
 TINY = FitConfig(
@@ -179,7 +180,7 @@ def stopped_run() -> dict[str, Any]:
 
 def killed_run(rank: int, checkpoint: Path) -> None:
     """Process 1 is gone in the middle of a step."""
-    checkpoint.CHECKPOINT_EVERY = 0.0
+    checkpoints.CHECKPOINT_EVERY = 0.0
     original = targets.PooledBlocks.block
 
     def block(self: targets.PooledBlocks, step: int) -> targets.Block:
