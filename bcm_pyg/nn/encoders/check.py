@@ -16,10 +16,10 @@ from .base import NodeEncoder, select_nodes
 def check_encoder(encoder: torch.nn.Module, data: Data) -> None:
     """Checks an encoder of your own on a graph.
 
-    It checks the width and the dtype of the embeddings, that they are finite
-    and repeatable, that gradients arrive at every parameter, that
-    :meth:`project` agrees with :meth:`forward`, that :attr:`per_node` holds if
-    it is set, and that the configuration rebuilds an encoder of the same shape.
+    Embeddings must have the right width and dtype and be finite and repeatable;
+    gradients arrive at every parameter; :meth:`project` agrees with
+    :meth:`forward`; :attr:`per_node` holds if it is set; and the configuration
+    rebuilds an encoder of the same shapes.
 
     Args:
         encoder (torch.nn.Module): The encoder.
@@ -36,9 +36,8 @@ def check_encoder(encoder: torch.nn.Module, data: Data) -> None:
         raise BCMError(
             f'{name} must have an int attribute out_channels (got {width!r})'
         )
-    data = planning_graph(data)
     with evaluating(encoder):
-        _check(encoder, data, name)
+        _check(encoder, planning_graph(data), name)
 
 
 def check_embeddings(encoder: torch.nn.Module, data: Data) -> Tensor:
@@ -51,9 +50,8 @@ def check_embeddings(encoder: torch.nn.Module, data: Data) -> Tensor:
     except Exception as error:
         raise BCMError(f'{name} fails on this graph: {error}') from error
     if not isinstance(out, Tensor):
-        raise BCMError(
-            f'{name} must return a tensor (got {type(out).__name__})'
-        )
+        kind = type(out).__name__
+        raise BCMError(f'{name} must return a tensor (got {kind})')
     expected = (int(data.num_nodes), encoder.out_channels)
     if out.shape != expected or out.dtype != torch.float32:
         raise BCMError(
@@ -64,14 +62,14 @@ def check_embeddings(encoder: torch.nn.Module, data: Data) -> Tensor:
 
 
 def _check(encoder: torch.nn.Module, data: Data, name: str) -> None:
-    dense = _dense(check_embeddings(encoder, data))
+    dense = check_embeddings(encoder, data).to_dense()
     bad = ~torch.isfinite(dense).all(dim=1)
     if bool(bad.any()):
         node = int(bad.nonzero()[0])
         raise BCMError(
             f'{name} gives node {node} an embedding that is not finite'
         )
-    if not torch.equal(dense, _dense(encoder(data))):
+    if not torch.equal(dense, encoder(data).to_dense()):
         raise BCMError(f'{name} gives another answer on the second call')
     _check_gradients(encoder, dense, name)
     if not isinstance(encoder, NodeEncoder):
@@ -84,10 +82,6 @@ def _check(encoder: torch.nn.Module, data: Data, name: str) -> None:
         _check_per_node(encoder, data, dense, name)
     if type(encoder).config is not NodeEncoder.config:  # meant to be saved
         _check_config(encoder, name)
-
-
-def _dense(out: Tensor) -> Tensor:
-    return out.to_dense() if out.is_sparse else out
 
 
 def _agree(out: Tensor, expected: Tensor) -> bool:
@@ -119,11 +113,11 @@ def _check_per_node(
 ) -> None:
     nodes = torch.arange(int(data.num_nodes) - 1, -1, -2, device=dense.device)
     try:
-        some = _dense(encoder(select_nodes(data, nodes)))
+        some = encoder(select_nodes(data, nodes)).to_dense()
     except Exception as error:
         raise BCMError(
-            f'{name} claims per_node, but fails when asked for some nodes '
-            f'alone, without edges ({error})'
+            f'{name} claims per_node, but fails on some nodes without edges '
+            f'({error})'
         ) from error
     if not _agree(some, dense[nodes]):
         raise BCMError(
@@ -140,9 +134,8 @@ def _check_config(encoder: NodeEncoder, name: str) -> None:
     try:
         twin = type(encoder).from_config(json.loads(json.dumps(config)))
     except Exception as error:
-        raise BCMError(
-            f'{name}: config() does not rebuild it ({error})'
-        ) from error
+        why = f'config() does not rebuild it ({error})'
+        raise BCMError(f'{name}: {why}') from error
     shapes = {k: v.shape for k, v in encoder.state_dict().items()}
     if shapes != {k: v.shape for k, v in twin.state_dict().items()}:
         raise BCMError(
