@@ -1,4 +1,4 @@
-"""Routes for other programs: GeoJSON."""
+"""Routes as GeoJSON."""
 
 from __future__ import annotations
 

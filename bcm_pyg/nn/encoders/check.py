@@ -4,6 +4,7 @@ import json
 
 import torch
 from torch import Tensor
+from torch.nn import Module
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
@@ -13,7 +14,7 @@ from bcm_pyg.nn.scoring import evaluating
 from .base import NodeEncoder, select_nodes
 
 
-def check_encoder(encoder: torch.nn.Module, data: Data) -> None:
+def check_encoder(encoder: Module, data: Data) -> None:
     """Checks an encoder of your own on a graph.
 
     Embeddings must have the right width and dtype and be finite and repeatable;
@@ -29,7 +30,7 @@ def check_encoder(encoder: torch.nn.Module, data: Data) -> None:
         BCMError: With the first problem found.
     """
     name = type(encoder).__name__
-    if not isinstance(encoder, torch.nn.Module):
+    if not isinstance(encoder, Module):
         raise BCMError(f'{name} must be a torch.nn.Module')
     width = getattr(encoder, 'out_channels', None)
     if not isinstance(width, int) or width < 1:
@@ -40,7 +41,7 @@ def check_encoder(encoder: torch.nn.Module, data: Data) -> None:
         _check(encoder, planning_graph(data), name)
 
 
-def check_embeddings(encoder: torch.nn.Module, data: Data) -> Tensor:
+def check_embeddings(encoder: Module, data: Data) -> Tensor:
     """The embeddings of a canonical graph, if they are of the right form."""
     name = type(encoder).__name__
     try:
@@ -61,7 +62,7 @@ def check_embeddings(encoder: torch.nn.Module, data: Data) -> Tensor:
     return out
 
 
-def _check(encoder: torch.nn.Module, data: Data, name: str) -> None:
+def _check(encoder: Module, data: Data, name: str) -> None:
     dense = check_embeddings(encoder, data).to_dense()
     bad = ~torch.isfinite(dense).all(dim=1)
     if bool(bad.any()):
@@ -74,8 +75,7 @@ def _check(encoder: torch.nn.Module, data: Data, name: str) -> None:
     _check_gradients(encoder, dense, name)
     if not isinstance(encoder, NodeEncoder):
         return
-    weight = torch.linspace(-1, 1, 3 * dense.size(1), device=dense.device)
-    weight = weight.view(3, -1)
+    weight = torch.linspace(-1, 1, 3 * dense.size(1)).to(dense).view(3, -1)
     if not _agree(encoder.project(data, weight), dense @ weight.T):
         raise BCMError(f'{name}: project() does not agree with forward()')
     if encoder.per_node:
@@ -85,16 +85,11 @@ def _check(encoder: torch.nn.Module, data: Data, name: str) -> None:
 
 
 def _agree(out: Tensor, expected: Tensor) -> bool:
-    return (
-        out.shape == expected.shape
-        and out.dtype == expected.dtype
-        and torch.allclose(out, expected, rtol=1e-4, atol=1e-5)
-    )
+    is_alike = (out.shape, out.dtype) == (expected.shape, expected.dtype)
+    return is_alike and torch.allclose(out, expected, rtol=1e-4, atol=1e-5)
 
 
-def _check_gradients(
-    encoder: torch.nn.Module, dense: Tensor, name: str
-) -> None:
+def _check_gradients(encoder: Module, dense: Tensor, name: str) -> None:
     named = {k: p for k, p in encoder.named_parameters() if p.requires_grad}
     if not named:
         return
@@ -116,8 +111,7 @@ def _check_per_node(
         some = encoder(select_nodes(data, nodes)).to_dense()
     except Exception as error:
         raise BCMError(
-            f'{name} claims per_node, but fails on some nodes without edges '
-            f'({error})'
+            f'{name} claims per_node, but fails without edges ({error})'
         ) from error
     if not _agree(some, dense[nodes]):
         raise BCMError(

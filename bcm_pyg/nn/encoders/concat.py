@@ -82,11 +82,11 @@ class ConcatEncoder(NodeEncoder):
         """The sum of what the parts make of their columns of the weight."""
         widths = [part.out_channels for part in self.encoders]
         columns = weight.split(widths, dim=1)
-        pairs = zip(self.encoders, columns, strict=True)
-        return reduce(
-            torch.add,
-            [part.project(data, own) for part, own in pairs],  # type: ignore[operator]
-        )
+        parts = [
+            part.project(data, own)  # type: ignore[operator]
+            for part, own in zip(self.encoders, columns, strict=True)
+        ]
+        return reduce(torch.add, parts)
 
     def config(self) -> dict[str, Any]:
         """Names and configurations of the parts."""

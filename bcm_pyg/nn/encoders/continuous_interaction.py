@@ -148,16 +148,9 @@ class ContinuousInteractionEncoder(NodeEncoder):
         unit = axes.unit_positions(pos) if warp is None else warp(pos)
         visible = visible_positions(unit, axes.sizes)
         rows = CoincidentRows.from_positions(visible)
-        assert axes.bounds is not None
-        out = cls(
-            axes.sizes,
-            axes.bounds,
-            levels=levels,
-            knots=knots,
-            grids=grids,
-            coincident=0 if rows is None else rows.nodes.numel(),
-            **kwargs,
-        )
+        num_rows = 0 if rows is None else rows.nodes.numel()
+        kwargs |= {'levels': levels, 'knots': knots, 'grids': grids}
+        out = cls(**axes.config(), coincident=num_rows, **kwargs)
         out.warp, out.coincident = warp, rows
         return out
 

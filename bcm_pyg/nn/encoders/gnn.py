@@ -109,10 +109,8 @@ class GNNEncoder(NodeEncoder):
         self.edge_channels = num_edge_features(num_axes)
         self.out_channels = self.in_channels + channels
         self.gnn_name = gnn if isinstance(gnn, str) else None
-        if isinstance(gnn, str):
-            sizes = self.in_channels, channels, num_layers
-            gnn = _build(gnn, sizes, self.edge_channels)
-        self.gnn = gnn
+        sizes = self.in_channels, channels, num_layers, self.edge_channels
+        self.gnn = _build(gnn, *sizes) if isinstance(gnn, str) else gnn
         self._known: tuple[Any, ...] | None = None
 
     @classmethod
@@ -143,8 +141,7 @@ class GNNEncoder(NodeEncoder):
     def forward(self, data: Data) -> Tensor:
         """Node embeddings :obj:`[N, d_o]`."""
         x, edges = self._features(data)
-        out = self.gnn(x, data.edge_index, **edges)
-        return torch.cat([x, out], dim=1)
+        return torch.cat([x, self.gnn(x, data.edge_index, **edges)], dim=1)
 
     def _features(self, data: Data) -> tuple[Tensor, dict[str, Tensor]]:
         """Features of nodes and edges, kept while the graph stays the same."""
@@ -192,8 +189,8 @@ class GNNEncoder(NodeEncoder):
 
 
 def _equal(old: Tensor, new: Tensor) -> bool:
-    same_kind = (old.device, old.dtype) == (new.device, new.dtype)
-    return same_kind and torch.equal(old, new)
+    is_alike = (old.device, old.dtype) == (new.device, new.dtype)
+    return is_alike and torch.equal(old, new)
 
 
 def _versions(x: Tensor, edges: dict[str, Tensor]) -> list[int]:
@@ -201,10 +198,10 @@ def _versions(x: Tensor, edges: dict[str, Tensor]) -> list[int]:
 
 
 def _build(
-    name: str, sizes: tuple[int, int, int], edge_channels: int
+    name: str, in_channels: int, channels: int, num_layers: int, edge_dim: int
 ) -> torch.nn.Module:
     if name == 'CostGNN':
-        return CostGNN(*sizes, edge_channels)
+        return CostGNN(in_channels, channels, num_layers, edge_dim)
     model = getattr(torch_geometric.nn.models, name, None)
     base = torch_geometric.nn.models.basic_gnn.BasicGNN
     if not (isinstance(model, type) and issubclass(model, base)):
@@ -213,9 +210,9 @@ def _build(
             f"'GraphSAGE' or 'GAT' (got {name!r})"
         )
     takes_edges = getattr(model, 'supports_edge_attr', False)
-    edges = {'edge_dim': edge_channels} if takes_edges else {}
+    edges = {'edge_dim': edge_dim} if takes_edges else {}
     try:
-        return model(*sizes, **edges)
+        return model(in_channels, channels, num_layers, **edges)
     except TypeError as error:
         raise BCMError(
             f'{name} needs more than channels and layers ({error}): build it '

@@ -89,16 +89,11 @@ class GridEncoder(NodeEncoder):
         warp = AxisWarp.from_positions(data.pos, knots)
         num_axes = data.pos.size(1)
         finest = max(grid_sizes('resolutions', resolutions), default=2)
-        rows = CoincidentRows.from_positions(
-            visible_positions(warp(data.pos), [finest] * num_axes)
-        )
-        out = cls(
-            num_axes,
-            resolutions,
-            knots=knots,
-            coincident=0 if rows is None else rows.nodes.numel(),
-            **kwargs,
-        )
+        visible = visible_positions(warp(data.pos), [finest] * num_axes)
+        rows = CoincidentRows.from_positions(visible)
+        kwargs |= {'resolutions': resolutions, 'knots': knots}
+        num_rows = 0 if rows is None else rows.nodes.numel()
+        out = cls(num_axes, coincident=num_rows, **kwargs)
         out.warp, out.coincident = warp, rows
         return out
 

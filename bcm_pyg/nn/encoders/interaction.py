@@ -114,7 +114,5 @@ class InteractionEncoder(NodeEncoder):
     def __repr__(self) -> str:
         rows = self.coincident
         more = '' if rows is None else f', coincident={rows.nodes.numel()}'
-        return (
-            f'{type(self).__name__}(codes={list(self.axes.sizes)}, '
-            f'channels={self.channels}{more})'
-        )
+        codes = f'codes={list(self.axes.sizes)}'
+        return f'{type(self).__name__}({codes}, channels={self.channels}{more})'

@@ -82,7 +82,7 @@ class KHotEncoder(NodeEncoder):
             code, found = self.coincident(node_ids(data))
             code = code + sum(self.axes.sizes)
             column = torch.cat([column, code[:, None]], dim=1)
-            value = torch.cat([value, found[:, None].to(value.dtype)], dim=1)
+            value = torch.cat([value, found[:, None].to(value)], dim=1)
         return column, value
 
     def forward(self, data: Data) -> Tensor:

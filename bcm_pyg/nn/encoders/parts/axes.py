@@ -155,11 +155,7 @@ def check_positions(pos: Tensor, num_axes: int) -> None:
 class AxisTables(torch.nn.ParameterList):
     """A learned table :obj:`[S, C]` along each axis.
 
-    Args:
-        sizes (Sequence[int]): Length :math:`S` of each table.
-        channels (int): Width :math:`C` of all tables.
-        init (str): :obj:`"smooth"` starts from waves along each axis,
-            :obj:`"random"` from noise.
+    Tables start from waves (:obj:`"smooth"`) or from noise (:obj:`"random"`).
     """
 
     def __init__(self, sizes: Sequence[int], channels: int, init: str) -> None:

@@ -95,7 +95,5 @@ class CostGNN(torch.nn.Module):
         return x
 
     def __repr__(self) -> str:
-        return (
-            f'{type(self).__name__}({self.in_channels}, '
-            f'{self.hidden_channels}, num_layers={self.num_layers})'
-        )
+        sizes = f'{self.in_channels}, {self.hidden_channels}'
+        return f'{type(self).__name__}({sizes}, num_layers={self.num_layers})'
