@@ -1,4 +1,4 @@
-"""Routes for other programs: GeoJSON."""
+"""Routes as GeoJSON."""
 
 from __future__ import annotations
 
@@ -23,21 +23,19 @@ def to_geojson(
 ) -> dict[str, Any]:
     """Routes as GeoJSON, for maps and geographic information systems.
 
-    There is one feature per query, in order: a line string (several if it
-    crosses the 180th meridian, a point if start and goal are the same, no
-    geometry if no route was found). Its properties are :obj:`query`,
-    :obj:`success`, :obj:`cost`, :obj:`hops`, and the labels of :obj:`start` and
-    :obj:`goal`. Without a route, cost, hops, start and goal are null.
+    There is one feature per query, in order: a line string (a point if start
+    and goal are the same, no geometry if no route was found). Its properties
+    are :obj:`query`, :obj:`success`, :obj:`cost`, :obj:`hops`, and the labels
+    of :obj:`start` and :obj:`goal`; the last four are null without a route.
 
     Args:
         plan (Plan): The routes.
         data (torch_geometric.data.Data): The graph that was planned on. If it
-            has :obj:`lonlat`, longitudes and latitudes are written; longitudes
-            lie between -180 and 180, and a route that crosses the 180th
-            meridian is cut there into a multi line string. Otherwise the
-            coordinates of the source are written, at most three axes.
-        path (str or os.PathLike, optional): The file to write. It is written
-            in full or not at all. (default: :obj:`None`)
+            has :obj:`lonlat`, these are written, longitudes from -180 to 180; a
+            route across the 180th meridian is cut into a multi line string.
+            Otherwise the coordinates of the source are written, at most three.
+        path (str or os.PathLike, optional): The file to write, in full or not
+            at all. (default: :obj:`None`)
 
     Returns:
         The feature collection.
@@ -47,14 +45,14 @@ def to_geojson(
     routes = plan.to_labels(data)
     points, on_globe = _points(data)
     _check_drawn(plan, points, on_globe)
-    geometry = _geometry_on_globe if on_globe else _geometry
     features = []
     for query, labels in enumerate(routes):
         cost = float(plan.cost[query])
+        line = points[plan.path(query)].tolist()
         features.append(
             {
                 'type': 'Feature',
-                'geometry': geometry(points[plan.path(query)].tolist()),
+                'geometry': _geometry(line, on_globe),
                 'properties': {
                     'query': query,
                     'success': bool(plan.success[query]),
@@ -114,23 +112,19 @@ def _check_drawn(plan: Plan, points: np.ndarray, on_globe: bool) -> None:
         )
 
 
-def _geometry(points: list[list[float]]) -> dict[str, Any] | None:
-    if len(points) == 0:
-        return None
-    if len(points) == 1:  # a line has two positions or more
-        return {'type': 'Point', 'coordinates': points[0]}
-    return {'type': 'LineString', 'coordinates': points}
-
-
-def _geometry_on_globe(points: list[list[float]]) -> dict[str, Any] | None:
-    """Lines that go the short way, cut where that crosses 180 degrees."""
-    parts = _cut(points)
-    if len(parts) == 1:
-        return _geometry(parts[0])
-    return {'type': 'MultiLineString', 'coordinates': parts}
+def _geometry(
+    points: list[list[float]], on_globe: bool
+) -> dict[str, Any] | None:
+    parts = _cut(points) if on_globe else [points]
+    if len(parts) > 1:
+        return {'type': 'MultiLineString', 'coordinates': parts}
+    if len(parts[0]) > 1:
+        return {'type': 'LineString', 'coordinates': parts[0]}
+    return {'type': 'Point', 'coordinates': points[0]} if points else None
 
 
 def _cut(points: list[list[float]]) -> list[list[list[float]]]:
+    """Lines that go the short way, cut where that crosses 180 degrees."""
     parts = [points[:1]]
     for lon, lat in points[1:]:
         last_lon, last_lat = parts[-1][-1]

@@ -23,16 +23,15 @@ EARTH_RADIUS = 6_371_008.8
 def local_metres(lonlat: np.ndarray) -> np.ndarray:
     r"""Metres east and north of the middle of a region, from degrees.
 
-    The equirectangular projection about the mean longitude and latitude. Over a
-    city it is accurate to a fraction of a percent. Project a country far from
-    the equator with a projection made for it.
+    The equirectangular projection, accurate to a fraction of a percent over a
+    city. Project a country far from the equator with a projection made for it.
+    The region may cross the 180th meridian.
 
     Args:
         lonlat (numpy.ndarray): Longitudes and latitudes, :obj:`[N, 2]`.
 
     Returns:
-        Metres, float64 :obj:`[N, 2]`. The region may cross the 180th
-        meridian.
+        Metres, float64 :obj:`[N, 2]`.
     """
     degrees = np.asarray(lonlat, dtype=np.float64)
     if degrees.ndim != 2 or degrees.shape[1] != 2 or len(degrees) == 0:
@@ -58,15 +57,11 @@ def warn_of_degrees(stacklevel: int) -> None:
 
 
 def are_degrees(crs: Any, xy: np.ndarray, guess: bool = True) -> bool:
-    """Whether coordinates are longitude and latitude.
+    """Whether coordinates :obj:`[N, 2]` are longitude and latitude.
 
-    Args:
-        crs (Any): The coordinate reference system as OSMnx keeps it: a name, a
-            definition as text, a pyproj object; or :obj:`None`.
-        xy (numpy.ndarray): The coordinates, :obj:`[N, 2]`. Outside the range
-            of degrees they are none. Within it they decide where the system
-            does not tell, as most codes of EPSG.
-        guess (bool, optional): Whether they may decide. (default: :obj:`True`)
+    :obj:`crs` is the coordinate reference system as OSMnx keeps it: a name, a
+    text, a pyproj object or :obj:`None`. If it does not tell, as most codes of
+    EPSG, the range of the coordinates decides, unless :obj:`guess` is False.
     """
     is_geographic = getattr(crs, 'is_geographic', None)
     if not isinstance(is_geographic, bool):
@@ -77,16 +72,14 @@ def are_degrees(crs: Any, xy: np.ndarray, guess: bool = True) -> bool:
 
 
 def _is_geographic(text: str) -> bool | None:
-    """What the text of a coordinate reference system says, if it does."""
+    """Whether a coordinate reference system is in degrees, if it tells."""
     # A projected system names its base in degrees too.
     if re.search('projc|projectedcrs|boundcrs|engcrs|local_cs', text):
         return False
     named = re.search(r'\bproj[\'"]?\s*[=:]\s*[\'"]?(\w+)', text)
     if named is not None:
         return named[1] in ('longlat', 'latlong', 'lonlat', 'latlon')
-    if re.search('geogc|geographiccrs|crs84|4326', text):
-        return True
-    return None
+    return True if re.search('geogc|geographiccrs|crs84|4326', text) else None
 
 
 def nearest_nodes(data: Data, points: Any) -> Tensor:
@@ -95,10 +88,9 @@ def nearest_nodes(data: Data, points: Any) -> Tensor:
     Args:
         data (torch_geometric.data.Data): The graph. If some streets lead
             nowhere, take :func:`~bcm_pyg.graph.largest_component` first.
-        points (array): The points, :obj:`[B, A]`, or one of them,
-            :obj:`[A]`: longitudes and latitudes, in this order, if the graph
-            has :obj:`lonlat`; otherwise coordinates of the source, which are
-            :obj:`pos` (plus :obj:`pos_origin` if it has one).
+        points (array): Points :obj:`[B, A]`, or one, :obj:`[A]`: longitude
+            and latitude, in this order, if the graph has :obj:`lonlat`;
+            otherwise as :obj:`pos` (plus :obj:`pos_origin` if it has one).
     """
     if not isinstance(data, Data):
         hint = ': pass its .full or .data' if hasattr(data, 'full') else ''

@@ -25,8 +25,7 @@ TOLERANCE = 1e-4
 
 def success_rate(plan: Plan, optimal: Tensor) -> float:
     """Share of the reachable queries whose goal was reached."""
-    reachable = torch.isfinite(optimal)
-    return _mean(plan.success[reachable].double())
+    return _mean(plan.success[torch.isfinite(optimal)].double())
 
 
 def gap(plan: Plan, optimal: Tensor) -> float:
@@ -113,9 +112,7 @@ class Report:
 def evaluate(
     planner: Callable[[Ids, Ids], Plan], data: Data, starts: Ids, goals: Ids
 ) -> Report:
-    """Plans the queries and compares with exact Dijkstra.
-
-    Routes are checked edge by edge.
+    """Plans queries, checks the routes and compares with exact Dijkstra.
 
     Args:
         planner (Callable): A :class:`~bcm_pyg.Planner`, a baseline, or anything
@@ -168,16 +165,10 @@ def evaluate(
 def check_plan(
     plan: Plan, adjacency: Adjacency, starts: Tensor, goals: Tensor
 ) -> None:
-    """Refuses a plan with wrong routes.
-
-    The route of a successful query must lead from its start to its goal along
-    edges of the graph, and its cost must be their sum.
-    """
+    """Refuses a plan with a wrong edge, end or cost of a successful query."""
     if not isinstance(plan, Plan):
-        raise BCMError(
-            'a planner must turn starts and goals into a Plan (got '
-            f'{type(plan).__name__})'
-        )
+        kind = type(plan).__name__
+        raise BCMError(f'a planner must return a Plan (got {kind})')
     if len(plan) != starts.numel() or plan.nodes.dim() != 2:
         raise BCMError(
             f'the planner answered {len(plan)} of {starts.numel()} queries, '
@@ -207,10 +198,9 @@ def check_plan(
 
 def _refuse(query: Tensor, bad: Tensor, why: str) -> None:
     if bool(bad.any()):
-        first = int(query[bad][0])
         raise BCMError(
-            f'the route of query {first} is wrong: {why} (was the planner '
-            'built for this graph and these costs?)'
+            f'the route of query {int(query[bad][0])} is wrong: {why} (was the '
+            'planner built for this graph and these costs?)'
         )
 
 

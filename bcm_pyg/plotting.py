@@ -27,10 +27,9 @@ def plot_route(
     """Draws a route, or one per planner, on the graph.
 
     Edges are coloured by cost. A grid (a graph with :obj:`blocked`) is drawn as
-    its matrix: rows downward, blocked cells dark. Other graphs are drawn with
-    their first coordinate to the right and their second upward; further ones
-    are left out. A disc marks the start, a star the goal. A query without a
-    route is named in the legend all the same.
+    its matrix: rows downward, blocked cells dark. Otherwise the first axis
+    points to the right and the second upward; others are left out. A disc marks
+    the start, a star the goal. The legend also names plans without a route.
 
     Args:
         data (torch_geometric.data.Data): The graph; at least two axes.
@@ -41,9 +40,8 @@ def plot_route(
             :func:`~bcm_pyg.planning_graph`. (default: :obj:`None`)
         colorbar (bool, optional): Whether to show what colours mean. (default:
             :obj:`True`)
-        edges (bool, optional): Whether to draw the graph itself. Without, the
-            routes can be laid over a picture that :obj:`ax` already shows.
-            (default: :obj:`True`)
+        edges (bool, optional): Whether to draw the graph itself, not only
+            routes over what :obj:`ax` already shows. (default: :obj:`True`)
     """
     try:
         import matplotlib.pyplot as plt
@@ -57,10 +55,8 @@ def plot_route(
     if data.pos.size(1) < 2:
         raise BCMError('a picture needs at least two coordinate axes')
     if not isinstance(plan, (Plan, Mapping)):
-        raise BCMError(
-            'plan must be a Plan, or a mapping from names to plans (got '
-            f'{type(plan).__name__})'
-        )
+        kind = type(plan).__name__
+        raise BCMError(f'plan must be a Plan, or plans by name (got {kind})')
     plans = {'route': plan} if isinstance(plan, Plan) else dict(plan)
     for name, one in plans.items():
         if not isinstance(one, Plan):
@@ -79,9 +75,8 @@ def plot_route(
         for x, y in xy[data.blocked.numpy()] - 0.5:
             ax.add_patch(Rectangle((x, y), 1, 1, color='0.35', linewidth=0))
     if edges:
-        lines = LineCollection(
-            list(xy[data.edge_index.T.numpy()]), cmap=_colours(), linewidths=1.5
-        )
+        segments = list(xy[data.edge_index.T.numpy()])
+        lines = LineCollection(segments, cmap=_colours(), linewidths=1.5)
         lines.set_array(data.edge_cost.numpy())
         lines.set_norm(_scale(data.edge_cost.numpy()))
         ax.add_collection(lines)
@@ -95,8 +90,7 @@ def plot_route(
         ax.figure.colorbar(lines, ax=ax, label='edge cost', shrink=0.8)
     ax.set_aspect('equal')
     ax.autoscale_view()
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xticks=[], yticks=[])
     ax.legend(loc='upper center', bbox_to_anchor=(0.5, -0.01), ncols=2)
     return ax
 
@@ -125,17 +119,13 @@ def _draw(
 ) -> None:
     """One route; later ones are thinner, so that all can be seen."""
     path = plan.path(query)
-    color = ('#d55e00', '#f0e442', '#cc79a7', '#009e73')[rank % 4]
     if not path:
         ax.plot([], [], ' ', label=f'{name} (no route)')
         return
     width = max(1.5, 6 - 2.5 * rank)
     if rank == 0:
         ax.plot(*xy[path].T, color='k', linewidth=width + 1.5, zorder=3)
-    ax.plot(
-        *xy[path].T,
-        color=color,
-        linewidth=width,
-        zorder=3.05 + rank / 9,
-        label=f'{name} (cost {float(plan.cost[query]):.1f})',
-    )
+    color = ('#d55e00', '#f0e442', '#cc79a7', '#009e73')[rank % 4]
+    label = f'{name} (cost {float(plan.cost[query]):.1f})'
+    (line,) = ax.plot(*xy[path].T, color=color, label=label)
+    line.set(linewidth=width, zorder=3.05 + rank / 9)

@@ -1,8 +1,4 @@
-"""Obstacle layouts as boolean masks, True where a cell is blocked.
-
-Sizes follow from the counts that the paper prints: the U-shape blocks 64 cells
-at side 40 and scales with the side.
-"""
+"""Obstacle layouts as boolean masks, True where a cell is blocked."""
 
 from __future__ import annotations
 
@@ -14,38 +10,32 @@ from bcm_pyg.errors import BCMError
 
 
 def ushape(side: int) -> np.ndarray:
-    """A U that opens upward: 8 t wide, 5 t high, t thick, t = side / 20."""
-    if side < 10:
-        raise BCMError(
-            f"layout 'ushape' needs a side of at least 10 (got {side})"
-        )
+    """A U that opens upward: 8 t wide, 5 t high, t thick, t = side / 20.
+
+    It blocks 64 cells at side 40, as the paper prints.
+    """
+    mask = _free('ushape', side, 10)
     thick = max(1, round(side / 20))
     height, width = 5 * thick, 8 * thick
     top, left = (side - height) // 2, (side - width) // 2
-    mask = np.zeros((side, side), dtype=bool)
-    mask[top : top + height, left : left + width] = True
-    mask[top : top + height - thick, left + thick : left + width - thick] = (
-        False
-    )
+    box = mask[top : top + height, left : left + width]
+    box[:] = True
+    box[:-thick, thick:-thick] = False
     return mask
 
 
 def block(side: int) -> np.ndarray:
     """A centred square obstacle, a fifth of the side wide."""
-    if side < 5:
-        raise BCMError(f"layout 'block' needs a side of 5 (got {side})")
+    mask = _free('block', side, 5)
     size = side // 5
     first = (side - size) // 2
-    mask = np.zeros((side, side), dtype=bool)
     mask[first : first + size, first : first + size] = True
     return mask
 
 
 def wall(side: int) -> np.ndarray:
     """A wall across the middle column with a gap of one cell in the middle."""
-    if side < 3:
-        raise BCMError(f"layout 'wall' needs a side of 3 (got {side})")
-    mask = np.zeros((side, side), dtype=bool)
+    mask = _free('wall', side, 3)
     mask[:, side // 2] = True
     mask[side // 2, side // 2] = False
     return mask
@@ -53,8 +43,14 @@ def wall(side: int) -> np.ndarray:
 
 def open_field(side: int) -> np.ndarray:
     """No obstacle at all."""
-    if side < 2:
-        raise BCMError(f"layout 'open' needs a side of 2 (got {side})")
+    return _free('open', side, 2)
+
+
+def _free(layout: str, side: int, least: int) -> np.ndarray:
+    if side < least:
+        raise BCMError(
+            f'{layout!r} needs a side of at least {least} (got {side})'
+        )
     return np.zeros((side, side), dtype=bool)
 
 

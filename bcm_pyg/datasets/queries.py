@@ -17,10 +17,9 @@ def sample_queries(
 ) -> tuple[Tensor, Tensor]:
     r"""Draws start and goal nodes that can reach each other, there and back.
 
-    Pairs are uniform over all ordered pairs of distinct nodes of one strongly
-    connected component, and no pair comes twice while there are enough. They
-    depend on the edges and the seed alone, so that graphs that differ in their
-    costs share them.
+    Pairs are uniform over the ordered pairs of distinct nodes of one strongly
+    connected component, without repetition while there are enough. They depend
+    on the edges and the seed, not on costs.
 
     Args:
         data (torch_geometric.data.Data): The graph.
@@ -40,9 +39,8 @@ def sample_queries(
     total = int(pairs.sum())
     if total == 0:
         raise BCMError(
-            'no two nodes can reach each other there and back: the graph has '
-            'no queries to sample (edges are directed; an undirected graph '
-            'holds both ways)'
+            'no two nodes can reach each other there and back (edges are '
+            'directed; an undirected graph holds both directions)'
         )
     rng = generator(seed)
     pick = rng.choice(total, size=int(num), replace=int(num) > total)

@@ -14,11 +14,7 @@ from ._rng import generator
 from .layouts import layout_mask
 
 #: The cost regimes of the paper: continuous uniform between two bounds.
-COST_REGIMES = {
-    'uniform': (1.0, 1.0),
-    'mild': (1.0, 3.0),
-    'wide': (1.0, 10.0),
-}
+COST_REGIMES = {'uniform': (1.0, 1.0), 'mild': (1.0, 3.0), 'wide': (1.0, 10.0)}
 
 
 def weighted_grid(
@@ -30,9 +26,8 @@ def weighted_grid(
     r"""A 4-connected grid with obstacles and one cost per undirected edge.
 
     Node :math:`n` is cell :math:`(\lfloor n / W \rfloor, n \bmod W)`. Blocked
-    cells stay as isolated nodes, so that :math:`N = S^2` as in the paper;
-    :obj:`data.blocked` marks them. Costs of one seed are the same draw in every
-    regime, stretched to its bounds.
+    cells are isolated nodes, marked by :obj:`data.blocked`. Costs of one seed
+    are the same draw in every regime, stretched to its bounds.
 
     Args:
         layout (str or array, optional): :obj:`"ushape"`, :obj:`"block"`,
@@ -57,15 +52,13 @@ def weighted_grid(
     head = np.concatenate([node[:, 1:][right], node[1:][down]])
 
     cost = low + (high - low) * generator(seed).random(tail.size)
-
     cells = np.stack([node // width, node % width], axis=-1).reshape(-1, 2)
+    edge_index = np.stack([np.r_[tail, head], np.r_[head, tail]])
     data = Data(
         pos=torch.from_numpy(cells).float(),
         coord=torch.from_numpy(cells).long(),
         blocked=torch.from_numpy(mask.reshape(-1).copy()),
-        edge_index=torch.from_numpy(
-            np.stack([np.r_[tail, head], np.r_[head, tail]])
-        ).long(),
+        edge_index=torch.from_numpy(edge_index).long(),
         edge_cost=torch.from_numpy(np.r_[cost, cost]).float(),
         num_nodes=height * width,
     )

@@ -16,8 +16,7 @@ class NodeEncoder(torch.nn.Module, ABC):
     r"""Base class of node encoders :math:`\psi`, with :math:`o = \psi(x)`.
 
     A subclass sets :attr:`out_channels` and implements :meth:`forward`. To be
-    saved it also needs :meth:`config` and a name (see
-    :func:`bcm_pyg.nn.register_encoder`).
+    saved it needs :meth:`config` and :func:`bcm_pyg.nn.register_encoder`.
     """
 
     #: Width :math:`d_o` of a node embedding.
@@ -53,14 +52,11 @@ class NodeEncoder(torch.nn.Module, ABC):
             reset(child)
 
     def check_buffers(self, buffers: Mapping[str, Tensor]) -> None:  # noqa: B027
-        """Refuses buffers of a file that are out of range.
+        """Raises a :class:`BCMError` if a buffer is out of range.
 
         Called before a map is built from a file, with the buffers of this
         module; submodules that have this method check their own. Names, dtypes
-        and shapes are right and numbers are finite. By default all are valid.
-
-        Raises:
-            BCMError: If one is out of range.
+        and shapes are right and numbers are finite.
         """
 
     def config(self) -> dict[str, Any]:
@@ -91,22 +87,15 @@ def select_nodes(data: Data, nodes: Tensor) -> Data:
 
 
 def node_ids(data: Data, num_nodes: int | None = None) -> Tensor:
-    """Ids of the nodes of a graph, or of some of them.
+    """Ids of the nodes of a graph, or of those of :func:`select_nodes`.
 
-    Args:
-        data (torch_geometric.data.Data): The graph, or the result of
-            :func:`select_nodes`.
-        num_nodes (int, optional): Number of nodes that the whole graph must
-            have. (default: :obj:`None`)
+    The whole graph must have :obj:`num_nodes` nodes, if given.
     """
     # A whole graph may carry an n_id of its own, as PyG's loaders set it.
     is_whole = data.get('edge_index') is not None
     num = data.pos.size(0) if is_whole else data.get('graph_nodes')
     if num_nodes is not None and num not in (None, num_nodes):
         raise BCMError(
-            f'the encoder was built for {num_nodes} nodes (got a graph of '
-            f'{num})'
+            f'encoder was built for {num_nodes} nodes (got a graph of {num})'
         )
-    if not is_whole:
-        return data.n_id
-    return torch.arange(num, device=data.pos.device)
+    return torch.arange(num, device=data.pos.device) if is_whole else data.n_id

@@ -4,6 +4,7 @@ import json
 
 import torch
 from torch import Tensor
+from torch.nn import Module
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
@@ -13,13 +14,13 @@ from bcm_pyg.nn.scoring import evaluating
 from .base import NodeEncoder, select_nodes
 
 
-def check_encoder(encoder: torch.nn.Module, data: Data) -> None:
+def check_encoder(encoder: Module, data: Data) -> None:
     """Checks an encoder of your own on a graph.
 
-    It checks the width and the dtype of the embeddings, that they are finite
-    and repeatable, that gradients arrive at every parameter, that
-    :meth:`project` agrees with :meth:`forward`, that :attr:`per_node` holds if
-    it is set, and that the configuration rebuilds an encoder of the same shape.
+    Embeddings must have the right width and dtype and be finite and repeatable;
+    gradients arrive at every parameter; :meth:`project` agrees with
+    :meth:`forward`; :attr:`per_node` holds if it is set; and the configuration
+    rebuilds an encoder of the same shapes.
 
     Args:
         encoder (torch.nn.Module): The encoder.
@@ -29,19 +30,18 @@ def check_encoder(encoder: torch.nn.Module, data: Data) -> None:
         BCMError: With the first problem found.
     """
     name = type(encoder).__name__
-    if not isinstance(encoder, torch.nn.Module):
+    if not isinstance(encoder, Module):
         raise BCMError(f'{name} must be a torch.nn.Module')
     width = getattr(encoder, 'out_channels', None)
     if not isinstance(width, int) or width < 1:
         raise BCMError(
             f'{name} must have an int attribute out_channels (got {width!r})'
         )
-    data = planning_graph(data)
     with evaluating(encoder):
-        _check(encoder, data, name)
+        _check(encoder, planning_graph(data), name)
 
 
-def check_embeddings(encoder: torch.nn.Module, data: Data) -> Tensor:
+def check_embeddings(encoder: Module, data: Data) -> Tensor:
     """The embeddings of a canonical graph, if they are of the right form."""
     name = type(encoder).__name__
     try:
@@ -51,9 +51,8 @@ def check_embeddings(encoder: torch.nn.Module, data: Data) -> Tensor:
     except Exception as error:
         raise BCMError(f'{name} fails on this graph: {error}') from error
     if not isinstance(out, Tensor):
-        raise BCMError(
-            f'{name} must return a tensor (got {type(out).__name__})'
-        )
+        kind = type(out).__name__
+        raise BCMError(f'{name} must return a tensor (got {kind})')
     expected = (int(data.num_nodes), encoder.out_channels)
     if out.shape != expected or out.dtype != torch.float32:
         raise BCMError(
@@ -63,21 +62,20 @@ def check_embeddings(encoder: torch.nn.Module, data: Data) -> Tensor:
     return out
 
 
-def _check(encoder: torch.nn.Module, data: Data, name: str) -> None:
-    dense = _dense(check_embeddings(encoder, data))
+def _check(encoder: Module, data: Data, name: str) -> None:
+    dense = check_embeddings(encoder, data).to_dense()
     bad = ~torch.isfinite(dense).all(dim=1)
     if bool(bad.any()):
         node = int(bad.nonzero()[0])
         raise BCMError(
             f'{name} gives node {node} an embedding that is not finite'
         )
-    if not torch.equal(dense, _dense(encoder(data))):
+    if not torch.equal(dense, encoder(data).to_dense()):
         raise BCMError(f'{name} gives another answer on the second call')
     _check_gradients(encoder, dense, name)
     if not isinstance(encoder, NodeEncoder):
         return
-    weight = torch.linspace(-1, 1, 3 * dense.size(1), device=dense.device)
-    weight = weight.view(3, -1)
+    weight = torch.linspace(-1, 1, 3 * dense.size(1)).to(dense).view(3, -1)
     if not _agree(encoder.project(data, weight), dense @ weight.T):
         raise BCMError(f'{name}: project() does not agree with forward()')
     if encoder.per_node:
@@ -86,21 +84,12 @@ def _check(encoder: torch.nn.Module, data: Data, name: str) -> None:
         _check_config(encoder, name)
 
 
-def _dense(out: Tensor) -> Tensor:
-    return out.to_dense() if out.is_sparse else out
-
-
 def _agree(out: Tensor, expected: Tensor) -> bool:
-    return (
-        out.shape == expected.shape
-        and out.dtype == expected.dtype
-        and torch.allclose(out, expected, rtol=1e-4, atol=1e-5)
-    )
+    is_alike = (out.shape, out.dtype) == (expected.shape, expected.dtype)
+    return is_alike and torch.allclose(out, expected, rtol=1e-4, atol=1e-5)
 
 
-def _check_gradients(
-    encoder: torch.nn.Module, dense: Tensor, name: str
-) -> None:
+def _check_gradients(encoder: Module, dense: Tensor, name: str) -> None:
     named = {k: p for k, p in encoder.named_parameters() if p.requires_grad}
     if not named:
         return
@@ -119,11 +108,10 @@ def _check_per_node(
 ) -> None:
     nodes = torch.arange(int(data.num_nodes) - 1, -1, -2, device=dense.device)
     try:
-        some = _dense(encoder(select_nodes(data, nodes)))
+        some = encoder(select_nodes(data, nodes)).to_dense()
     except Exception as error:
         raise BCMError(
-            f'{name} claims per_node, but fails when asked for some nodes '
-            f'alone, without edges ({error})'
+            f'{name} claims per_node, but fails without edges ({error})'
         ) from error
     if not _agree(some, dense[nodes]):
         raise BCMError(
@@ -140,9 +128,8 @@ def _check_config(encoder: NodeEncoder, name: str) -> None:
     try:
         twin = type(encoder).from_config(json.loads(json.dumps(config)))
     except Exception as error:
-        raise BCMError(
-            f'{name}: config() does not rebuild it ({error})'
-        ) from error
+        why = f'config() does not rebuild it ({error})'
+        raise BCMError(f'{name}: {why}') from error
     shapes = {k: v.shape for k, v in encoder.state_dict().items()}
     if shapes != {k: v.shape for k, v in twin.state_dict().items()}:
         raise BCMError(

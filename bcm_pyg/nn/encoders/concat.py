@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, Self
 
 import torch
@@ -54,8 +55,7 @@ class ConcatEncoder(NodeEncoder):
             data (torch_geometric.data.Data): The canonical graph.
             encoders (Sequence[str], optional): Names of the parts. (default:
                 :obj:`("interaction", "landmark")`)
-            **kwargs (optional): A dictionary of arguments by the name of a
-                part.
+            **kwargs (optional): Dictionaries of arguments, by part.
         """
         from .resolver import encoder_resolver
 
@@ -65,50 +65,46 @@ class ConcatEncoder(NodeEncoder):
                     f'argument {name!r}: arguments go with one of the parts '
                     f"{tuple(encoders)}, as interaction={{'channels': 32}}"
                 )
-        return cls(
-            [
-                encoder_resolver(name, data, **kwargs.get(name, {}))
-                for name in encoders
-            ]
-        )
+        parts = [
+            encoder_resolver(name, data, **kwargs.get(name, {}))
+            for name in encoders
+        ]
+        return cls(parts)
 
     def forward(self, data: Data) -> Tensor:
         """Node embeddings :obj:`[N, d_o]`, sparse if all parts are."""
         parts = [part(data) for part in self.encoders]
         if not all(part.is_sparse for part in parts):
-            parts = [
-                part.to_dense() if part.is_sparse else part for part in parts
-            ]
+            parts = [part.to_dense() for part in parts]
         return torch.cat(parts, dim=1)
 
     def project(self, data: Data, weight: Tensor) -> Tensor:
         """The sum of what the parts make of their columns of the weight."""
         widths = [part.out_channels for part in self.encoders]
         columns = weight.split(widths, dim=1)
-        out = self.encoders[0].project(data, columns[0])  # type: ignore[operator]
-        for part, own in zip(self.encoders[1:], columns[1:], strict=True):
-            out = out + part.project(data, own)  # type: ignore[operator]
-        return out
+        parts = [
+            part.project(data, own)  # type: ignore[operator]
+            for part, own in zip(self.encoders, columns, strict=True)
+        ]
+        return reduce(torch.add, parts)
 
     def config(self) -> dict[str, Any]:
         """Names and configurations of the parts."""
         from .resolver import encoder_name
 
-        return {
-            'encoders': [
-                {'name': encoder_name(part), 'config': part.config()}  # type: ignore[operator]
-                for part in self.encoders
-            ]
-        }
+        parts = [
+            {'name': encoder_name(part), 'config': part.config()}  # type: ignore[operator]
+            for part in self.encoders
+        ]
+        return {'encoders': parts}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
         """The encoder that :meth:`config` describes."""
         from .resolver import encoder_class
 
-        return cls(
-            [
-                encoder_class(part['name']).from_config(part['config'])
-                for part in config['encoders']
-            ]
-        )
+        parts = [
+            encoder_class(part['name']).from_config(part['config'])
+            for part in config['encoders']
+        ]
+        return cls(parts)

@@ -34,17 +34,13 @@ class ContinuousInteractionEncoder(NodeEncoder):
     r"""The interaction encoder for real coordinates.
 
     As in :class:`~bcm_pyg.nn.InteractionEncoder`, per-axis embeddings are bound
-    by their product. The embedding of an axis is interpolated between bins, so
-    that it is continuous in the position. There may be several levels, each of
-    four times fewer bins than the one before, with tables and products of their
-    own: coarse ones see regions, fine ones streets. Small grids may add what is
-    particular to a region
-    (:class:`~bcm_pyg.nn.encoders.parts.FeatureGrid`), and knots stretch the
+    by their product; here they are interpolated between bins. There may be
+    several levels, each of four times fewer bins than the one before: coarse
+    ones see regions, fine ones streets. Small grids add what is particular to a
+    region (:class:`~bcm_pyg.nn.encoders.parts.FeatureGrid`). Knots stretch the
     axes where nodes are dense (:class:`~bcm_pyg.nn.encoders.parts.AxisWarp`).
-    If several nodes have the same position, all but the first get a short
-    learned vector of their own
-    (:class:`~bcm_pyg.nn.encoders.parts.CoincidentRows`), the only parameters
-    per node.
+    All but the first node at a position get a short learned vector of their own
+    (:class:`~bcm_pyg.nn.encoders.parts.CoincidentRows`).
 
     Args:
         axis_sizes (Sequence[int]): Bins of the finest level on each axis.
@@ -96,9 +92,7 @@ class ContinuousInteractionEncoder(NodeEncoder):
         self.out_channels = levels * self.axes.num_blocks * channels
         sizes = [size for axes in self.levels for size in axes.sizes]
         self.tables = AxisTables(sizes, channels, init)
-        self.warp = None
-        if knots:
-            self.warp = AxisWarp(num_axes, knots, self.axes.bounds)
+        self.warp = AxisWarp(num_axes, knots, bounds) if knots else None
         self.grid = None
         if grids:
             self.grid = FeatureGrid(num_axes, grids, GRID_CHANNELS, GRID_ROWS)
@@ -129,13 +123,11 @@ class ContinuousInteractionEncoder(NodeEncoder):
             grids (Sequence[int], optional): Resolutions of grids. (default: the
                 two finest of 8, 16, 32 and 64 that are stored in full and not
                 finer than twice the :math:`A`-th root of :math:`N`)
-            **kwargs (optional): Other constructor arguments. By default there
-                are 64 channels an axis, shared among the levels, at least 16
-                each.
+            **kwargs (optional): Other constructor arguments. The levels share
+                64 channels an axis by default, at least 16 each.
         """
-        # On roads of 1,700 to 9,000 nodes finer tables, coarse levels beside
-        # them and two small grids each lowered the error of distances at equal
-        # training; more channels did not.
+        # On roads of 1,700 to 9,000 nodes finer tables, coarse levels and small
+        # grids each lowered the error of distances; more channels did not.
         pos = data.pos
         num_nodes, num_axes = pos.shape
         root = num_nodes ** (1 / num_axes)
@@ -154,29 +146,18 @@ class ContinuousInteractionEncoder(NodeEncoder):
         check_int('knots', knots, 0)
         warp = AxisWarp.from_positions(pos, knots) if knots else None
         unit = axes.unit_positions(pos) if warp is None else warp(pos)
-        rows = CoincidentRows.from_positions(
-            visible_positions(unit, axes.sizes)
-        )
-        assert axes.bounds is not None
-        out = cls(
-            axes.sizes,
-            axes.bounds,
-            levels=levels,
-            knots=knots,
-            grids=grids,
-            coincident=0 if rows is None else rows.nodes.numel(),
-            **kwargs,
-        )
+        visible = visible_positions(unit, axes.sizes)
+        rows = CoincidentRows.from_positions(visible)
+        num_rows = 0 if rows is None else rows.nodes.numel()
+        kwargs |= {'levels': levels, 'knots': knots, 'grids': grids}
+        out = cls(**axes.config(), coincident=num_rows, **kwargs)
         out.warp, out.coincident = warp, rows
         return out
 
     def forward(self, data: Data) -> Tensor:
         """Node embeddings :obj:`[N, d_o]`."""
-        pos = data.pos
-        if self.warp is None:
-            unit = self.axes.unit_positions(pos)
-        else:
-            unit = self.warp(pos)
+        warp = self.warp or self.axes.unit_positions
+        unit = warp(data.pos)
         parts: list[Tensor] = []
         tables, num_axes = list(self.tables), len(self.axes)
         for level, axes in enumerate(self.levels):
@@ -190,10 +171,8 @@ class ContinuousInteractionEncoder(NodeEncoder):
 
     def config(self) -> dict[str, Any]:
         """The constructor arguments."""
-        config = self.axes.config() | {
-            'channels': self.channels,
-            'init': self.init,
-        }
+        config = self.axes.config()
+        config |= {'channels': self.channels, 'init': self.init}
         if len(self.levels) > 1:
             config['levels'] = len(self.levels)
         if self.warp is not None:
@@ -206,13 +185,9 @@ class ContinuousInteractionEncoder(NodeEncoder):
 
     def __repr__(self) -> str:
         sizes = [list(axes.sizes) for axes in self.levels]
-        more = ''.join(
-            f', {name}={value}'
-            for name, value in self.config().items()
-            if name in ('knots', 'grids', 'coincident')
-        )
-        return (
-            f'{type(self).__name__}'
-            f'(bins={sizes[0] if len(sizes) == 1 else sizes}, '
-            f'channels={self.channels}{more})'
-        )
+        bins = sizes[0] if len(sizes) == 1 else sizes
+        shown = {'bins': bins, **self.config()}
+        for name in ('axis_sizes', 'bounds', 'init', 'levels'):
+            shown.pop(name, None)
+        settings = [f'{name}={value}' for name, value in shown.items()]
+        return f'{type(self).__name__}({", ".join(settings)})'

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import torch
 import torch_geometric.nn
@@ -37,12 +37,9 @@ class GNNEncoder(NodeEncoder):
     where :math:`\mathbf{f}_n` are coordinates, waves of them and the local
     structure of a node (degrees, costs and bearings of its edges), and
     :math:`\mathbf{e}` are log costs, affinities and bearings of the edges. Both
-    are computed once for a graph and kept. Parameters do not grow with the
-    graph. Nodes at the same position differ by their edges and by a feature
-    that numbers them.
-
-    Messages need the whole graph: every call encodes all nodes, in
-    :math:`O(N + E)`, even if few are asked for.
+    are computed once for a graph. Parameters do not grow with the graph. A
+    feature numbers the nodes at one position. Every call encodes the whole
+    graph, in :math:`O(N + E)`, even if few nodes are asked for.
 
     Args:
         bounds (Sequence[Tuple[float, float]]): Lowest and highest position of
@@ -112,11 +109,9 @@ class GNNEncoder(NodeEncoder):
         self.edge_channels = num_edge_features(num_axes)
         self.out_channels = self.in_channels + channels
         self.gnn_name = gnn if isinstance(gnn, str) else None
-        if isinstance(gnn, str):
-            sizes = self.in_channels, channels, num_layers
-            gnn = _build(gnn, *sizes, self.edge_channels)
-        self.gnn = gnn
-        self._known: _Features | None = None
+        sizes = self.in_channels, channels, num_layers, self.edge_channels
+        self.gnn = _build(gnn, *sizes) if isinstance(gnn, str) else gnn
+        self._known: tuple[Any, ...] | None = None
 
     @classmethod
     def from_data(cls, data: Data, **kwargs: Any) -> Self:
@@ -146,12 +141,10 @@ class GNNEncoder(NodeEncoder):
     def forward(self, data: Data) -> Tensor:
         """Node embeddings :obj:`[N, d_o]`."""
         x, edges = self._features(data)
-        out = self.gnn(x, data.edge_index, **edges)
-        return torch.cat([x, out], dim=1)
+        return torch.cat([x, self.gnn(x, data.edge_index, **edges)], dim=1)
 
     def _features(self, data: Data) -> tuple[Tensor, dict[str, Tensor]]:
-        """Features of nodes and edges, those of the last graph if it is it."""
-        known = self._known
+        """Features of nodes and edges, kept while the graph stays the same."""
         read = data.pos, data.edge_index, data.edge_cost
         # Nothing is kept of what autograd or a compiler is to see.
         is_plain = not (
@@ -159,16 +152,19 @@ class GNNEncoder(NodeEncoder):
             or torch.is_inference_mode_enabled()
             or any(tensor.requires_grad for tensor in read)
         )
-        if is_plain and known is not None and known.are_of(read):
-            return known.x, known.edges
+        if is_plain and self._known is not None:
+            old, versions, x, edges = self._known
+            # Costs may change in place; so may features, by the GNN.
+            if versions == _versions(x, edges) and all(map(_equal, old, read)):
+                return x, edges
         x, edges = self.features(data), {}
         if getattr(self.gnn, 'supports_edge_attr', False):
             edges['edge_attr'] = edge_features(data, self.mean_cost)
         if getattr(self.gnn, 'supports_edge_weight', False):
             edges['edge_weight'] = 1 / (1 + data.edge_cost / self.mean_cost)
         if is_plain:
-            copies = tuple(tensor.clone() for tensor in read)
-            self._known = _Features(copies, x, edges, _versions(x, edges))
+            copies = [tensor.clone() for tensor in read]
+            self._known = copies, _versions(x, edges), x, edges
         return x, edges
 
     def __getstate__(self) -> dict[str, Any]:
@@ -192,25 +188,9 @@ class GNNEncoder(NodeEncoder):
         }
 
 
-class _Features(NamedTuple):
-    """Features of a graph, and copies of what they were computed from."""
-
-    read: tuple[Tensor, ...]
-    x: Tensor
-    edges: dict[str, Tensor]
-    versions: list[int]
-
-    def are_of(self, read: tuple[Tensor, ...]) -> bool:
-        """Whether these tensors give the same features.
-
-        Values are compared, which is cheap: costs may change in place. So may
-        the features, by a module that works in place.
-        """
-        return self.versions == _versions(self.x, self.edges) and all(
-            (old.device, old.dtype) == (new.device, new.dtype)
-            and torch.equal(old, new)
-            for old, new in zip(self.read, read, strict=True)
-        )
+def _equal(old: Tensor, new: Tensor) -> bool:
+    is_alike = (old.device, old.dtype) == (new.device, new.dtype)
+    return is_alike and torch.equal(old, new)
 
 
 def _versions(x: Tensor, edges: dict[str, Tensor]) -> list[int]:
@@ -218,14 +198,10 @@ def _versions(x: Tensor, edges: dict[str, Tensor]) -> list[int]:
 
 
 def _build(
-    name: str,
-    in_channels: int,
-    channels: int,
-    num_layers: int,
-    edge_channels: int,
+    name: str, in_channels: int, channels: int, num_layers: int, edge_dim: int
 ) -> torch.nn.Module:
     if name == 'CostGNN':
-        return CostGNN(in_channels, channels, num_layers, edge_channels)
+        return CostGNN(in_channels, channels, num_layers, edge_dim)
     model = getattr(torch_geometric.nn.models, name, None)
     base = torch_geometric.nn.models.basic_gnn.BasicGNN
     if not (isinstance(model, type) and issubclass(model, base)):
@@ -233,9 +209,8 @@ def _build(
             "gnn must be 'CostGNN' or name a PyG model such as 'GCN', "
             f"'GraphSAGE' or 'GAT' (got {name!r})"
         )
-    edges = {}
-    if getattr(model, 'supports_edge_attr', False):
-        edges['edge_dim'] = edge_channels
+    takes_edges = getattr(model, 'supports_edge_attr', False)
+    edges = {'edge_dim': edge_dim} if takes_edges else {}
     try:
         return model(in_channels, channels, num_layers, **edges)
     except TypeError as error:

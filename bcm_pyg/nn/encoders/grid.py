@@ -28,12 +28,10 @@ class GridEncoder(NodeEncoder):
         \psi(x_n) = [\mathbf{u}_n ; G_1(\mathbf{u}_n) ; G_2(\mathbf{u}_n) ;
         \ldots],
 
-    where :math:`\mathbf{u}_n` is the position of a node and :math:`G_l` the
-    learned features around it
-    (:class:`~bcm_pyg.nn.encoders.parts.FeatureGrid`). Unlike axis tables a grid
-    gives every region features of its own, and stores some for every corner.
-    Axes are stretched where nodes are dense
-    (:class:`~bcm_pyg.nn.encoders.parts.AxisWarp`), and nodes at the same
+    of the position :math:`\mathbf{u}_n` of a node
+    (:class:`~bcm_pyg.nn.encoders.parts.FeatureGrid`). Every region has features
+    of its own, unlike with axis tables. Axes are stretched where nodes are
+    dense (:class:`~bcm_pyg.nn.encoders.parts.AxisWarp`), and nodes at the same
     position told apart (:class:`~bcm_pyg.nn.encoders.parts.CoincidentRows`).
 
     Args:
@@ -47,9 +45,8 @@ class GridEncoder(NodeEncoder):
         coincident (int, optional): Number of nodes that get a vector of their
             own. (default: :obj:`0`)
         bounds (Sequence[Tuple[float, float]], optional): Lowest and highest
-            position of each axis, where knots are not fitted to a graph
-            (:meth:`from_data`). Positions beyond count as on them. (default: 0
-            and 1)
+            position of each axis; :meth:`from_data` fits knots to a graph
+            instead. (default: 0 and 1)
 
     Shapes:
         - **output:** :math:`(|\mathcal{V}|, A + L C)`, and 8 more if nodes
@@ -92,16 +89,11 @@ class GridEncoder(NodeEncoder):
         warp = AxisWarp.from_positions(data.pos, knots)
         num_axes = data.pos.size(1)
         finest = max(grid_sizes('resolutions', resolutions), default=2)
-        rows = CoincidentRows.from_positions(
-            visible_positions(warp(data.pos), [finest] * num_axes)
-        )
-        out = cls(
-            num_axes,
-            resolutions,
-            knots=knots,
-            coincident=0 if rows is None else rows.nodes.numel(),
-            **kwargs,
-        )
+        visible = visible_positions(warp(data.pos), [finest] * num_axes)
+        rows = CoincidentRows.from_positions(visible)
+        kwargs |= {'resolutions': resolutions, 'knots': knots}
+        num_rows = 0 if rows is None else rows.nodes.numel()
+        out = cls(num_axes, coincident=num_rows, **kwargs)
         out.warp, out.coincident = warp, rows
         return out
 
@@ -129,8 +121,4 @@ class GridEncoder(NodeEncoder):
         return config
 
     def __repr__(self) -> str:
-        return (
-            f'{type(self).__name__}(num_axes={self.num_axes}, '
-            f'resolutions={list(self.grid.resolutions)}, '
-            f'channels={self.channels})'
-        )
+        return f'{type(self).__name__}({self.grid.extra_repr()})'

@@ -20,11 +20,7 @@ def bind_axes(
 ) -> list[Tensor]:
     """Embeddings of each axis and, of several axes, their product.
 
-    Args:
-        tables (Sequence[torch.Tensor]): A table per axis, :obj:`[S, C]`.
-        lower (torch.Tensor): Codes on each axis, :obj:`[N, A]`.
-        fraction (torch.Tensor, optional): Share of the next code,
-            :obj:`[N, A]`. (default: :obj:`None`)
+    Tables are :obj:`[S, C]`; codes, and shares of the next code, :obj:`[N, A]`.
     """
     parts = []
     for axis, table in enumerate(tables):
@@ -44,12 +40,12 @@ class InteractionEncoder(NodeEncoder):
         \mathbf{c}_n],
 
     so that parameters grow with the axis lengths and not with
-    :math:`|\mathcal{V}|`. With three or more axes the embedding holds every
-    axis and the one product over all of them; with one axis only that axis.
+    :math:`|\mathcal{V}|`. With more axes there is one product, of all of them;
+    with one axis none.
 
     Coordinates are integer codes, :obj:`data.coord`; for real ones see
-    :class:`~bcm_pyg.nn.ContinuousInteractionEncoder`. If several nodes have the
-    same codes, all but the first get a short learned vector of their own
+    :class:`~bcm_pyg.nn.ContinuousInteractionEncoder`. All but the first node of
+    the same codes get a short learned vector of their own
     (:class:`~bcm_pyg.nn.encoders.parts.CoincidentRows`).
 
     Args:
@@ -63,8 +59,7 @@ class InteractionEncoder(NodeEncoder):
 
     Shapes:
         - **input:** codes :math:`(|\mathcal{V}|, A)`; **output:**
-          :math:`(|\mathcal{V}|, 3 \cdot C)` for :math:`A = 2`,
-          :math:`(|\mathcal{V}|, (A + 1) \cdot C)` for :math:`A > 2`, and 8 more
+          :math:`(|\mathcal{V}|, (A + 1) \cdot C)` for :math:`A > 1`, and 8 more
           if nodes coincide
     """
 
@@ -93,13 +88,11 @@ class InteractionEncoder(NodeEncoder):
         if data.get('coord') is None:
             raise BCMError(
                 f'{cls.__name__} needs integer coordinates, data.coord: use '
-                "ContinuousInteractionEncoder, or the name 'interaction', "
-                'which chooses by the graph'
+                "ContinuousInteractionEncoder, or name 'interaction', for both"
             )
         rows = CoincidentRows.from_positions(data.coord)
         num_rows = 0 if rows is None else rows.nodes.numel()
-        sizes = Axes.from_data(data).sizes
-        out = cls(sizes, coincident=num_rows, **kwargs)
+        out = cls(Axes.from_data(data).sizes, coincident=num_rows, **kwargs)
         out.coincident = rows
         return out
 
@@ -112,10 +105,8 @@ class InteractionEncoder(NodeEncoder):
 
     def config(self) -> dict[str, Any]:
         """The constructor arguments."""
-        config = self.axes.config() | {
-            'channels': self.channels,
-            'init': self.init,
-        }
+        config = self.axes.config()
+        config |= {'channels': self.channels, 'init': self.init}
         if self.coincident is not None:
             config['coincident'] = self.coincident.nodes.numel()
         return config
@@ -123,7 +114,5 @@ class InteractionEncoder(NodeEncoder):
     def __repr__(self) -> str:
         rows = self.coincident
         more = '' if rows is None else f', coincident={rows.nodes.numel()}'
-        return (
-            f'{type(self).__name__}(codes={list(self.axes.sizes)}, '
-            f'channels={self.channels}{more})'
-        )
+        codes = f'codes={list(self.axes.sizes)}'
+        return f'{type(self).__name__}({codes}, channels={self.channels}{more})'

@@ -18,9 +18,8 @@ class KHotEncoder(NodeEncoder):
     .. math::
         \psi(x_n) = [\mathbf{e}_{r(n)} ; \mathbf{e}_{c(n)}],
 
-    an additive code without parameters of its own. For real coordinates the two
-    nearest bins of each axis share the one. If several nodes have the same
-    position, all but the first get one more code, which numbers them
+    without parameters. For real coordinates the two nearest bins of each axis
+    share the one. All but the first node at a position get one more code
     (:class:`~bcm_pyg.nn.encoders.parts.CoincidentCodes`).
 
     Args:
@@ -59,12 +58,11 @@ class KHotEncoder(NodeEncoder):
     ) -> Self:
         """One code per integer coordinate, or :obj:`bins` per real axis."""
         axes = Axes.from_data(data, bins)
-        if axes.bounds is None:
-            positions = data.coord
-        else:
+        position = data.get('coord')
+        if axes.bounds is not None:
             unit = axes.unit_positions(data.pos)
-            positions = visible_positions(unit, axes.sizes)
-        codes = CoincidentCodes.from_positions(positions)
+            position = visible_positions(unit, axes.sizes)
+        codes = CoincidentCodes.from_positions(position)
         if codes is not None:
             kwargs['coincident'] = (codes.nodes.numel(), codes.num_codes)
         out = cls(axes.sizes, bounds=axes.bounds, **kwargs)
@@ -72,10 +70,7 @@ class KHotEncoder(NodeEncoder):
         return out
 
     def _entries(self, data: Data) -> tuple[Tensor, Tensor]:
-        """Columns and values of the nonzeros, both :obj:`[N, A or 2 A]`.
-
-        One more of both if nodes coincide.
-        """
+        """Columns and values of the entries of each node."""
         lower, fraction = self.axes.locate(data)
         sizes = lower.new_tensor(self.axes.sizes)
         column = lower + sizes.cumsum(0) - sizes
@@ -87,7 +82,7 @@ class KHotEncoder(NodeEncoder):
             code, found = self.coincident(node_ids(data))
             code = code + sum(self.axes.sizes)
             column = torch.cat([column, code[:, None]], dim=1)
-            value = torch.cat([value, found[:, None].to(value.dtype)], dim=1)
+            value = torch.cat([value, found[:, None].to(value)], dim=1)
         return column, value
 
     def forward(self, data: Data) -> Tensor:
@@ -96,8 +91,8 @@ class KHotEncoder(NodeEncoder):
         node = torch.arange(column.size(0), device=column.device)
         node = node.repeat_interleave(column.size(1))
         return torch.sparse_coo_tensor(
-            torch.stack([node, column.reshape(-1)]),
-            value.reshape(-1),
+            torch.stack([node, column.flatten()]),
+            value.flatten(),
             (column.size(0), self.out_channels),
             check_invariants=True,
         )
@@ -109,9 +104,8 @@ class KHotEncoder(NodeEncoder):
 
     def config(self) -> dict[str, Any]:
         """The constructor arguments."""
-        config: dict[str, Any] = dict(self.axes.config())
-        if self.coincident is not None:
-            codes = self.coincident
+        config, codes = self.axes.config(), self.coincident
+        if codes is not None:
             config['coincident'] = [codes.nodes.numel(), codes.num_codes]
         return config
 

@@ -25,15 +25,14 @@ class LandmarkEncoder(NodeEncoder):
         \psi(x_n) = [\mathbf{l}_n ; \sigma(W \mathbf{l}_n + b)], \qquad
         \mathbf{l}_n = [d(\ell, n), d(n, \ell)]_{\ell = 1 \ldots L} .
 
-    Differences of such distances, which the transition encoder gets, bound the
-    distance of two nodes from below (the triangle inequality). Distances are in
-    units of their mean; a learned number replaces infinite ones.
+    Differences of such distances bound the distance of two nodes from below
+    (the triangle inequality). Distances are in units of their mean; a learned
+    number replaces infinite ones.
 
-    Building it takes :math:`2 L` exact searches, from the landmarks alone. It
-    stores :math:`8 L` bytes a node, or half of that if distances are the same
-    in both directions, as a buffer that counts in
-    :meth:`bcm_pyg.BCM.storage_bytes`. Distances do not follow a change of
-    costs: build a new encoder then. It works best beside coordinates, as
+    Building it takes about :math:`2 L` exact searches. It stores :math:`8 L`
+    bytes a node, or half of that if distances are the same in both directions,
+    as a buffer that counts in :meth:`bcm_pyg.BCM.storage_bytes`. If costs
+    change, build a new encoder. It works best beside coordinates, as
     :obj:`"interaction+landmark"`.
 
     Args:
@@ -85,13 +84,12 @@ class LandmarkEncoder(NodeEncoder):
             data (torch_geometric.data.Data): The canonical graph.
             num_landmarks (int, optional): How many at most. (default:
                 :obj:`8`)
-            **kwargs (optional): Further constructor arguments.
+            **kwargs (optional): Other constructor arguments.
         """
         check_int('num_landmarks', num_landmarks, 1)
         nodes, outward, inward = find_landmarks(data, num_landmarks)
         both_ways = not np.allclose(outward, inward, rtol=1e-6, atol=0)
-        columns = [outward, inward] if both_ways else [outward]
-        table = np.concatenate(columns, axis=1)
+        table = np.hstack([outward, inward] if both_ways else [outward])
         known = np.isfinite(table)
         table = table / (table[known].mean() or 1.0)
         table[~known] = NO_ROUTE
@@ -123,8 +121,5 @@ class LandmarkEncoder(NodeEncoder):
         }
 
     def __repr__(self) -> str:
-        return (
-            f'{type(self).__name__}(num_nodes={self.num_nodes}, '
-            f'num_landmarks={self.num_landmarks}, '
-            f'both_ways={self.both_ways}, channels={self.channels})'
-        )
+        settings = [f'{name}={value}' for name, value in self.config().items()]
+        return f'{type(self).__name__}({", ".join(settings)})'

@@ -15,9 +15,9 @@ from .base import NodeEncoder, node_ids
 class NodeTableEncoder(NodeEncoder):
     r"""One short learned vector per node, :math:`\psi(x_n) = \mathbf{t}_n`.
 
-    A one-hot code of low rank: :math:`4 C` bytes a node instead of the 1,024 of
-    a first layer that is 256 wide. It ignores coordinates, so it works best
-    beside an encoder that uses them, as :obj:`"interaction+node_table"`.
+    It stores :math:`4 C` bytes a node; a one-hot code takes 1,024 in a first
+    layer that is 256 wide. It ignores coordinates, so it works best beside an
+    encoder that uses them, as :obj:`"interaction+node_table"`.
 
     Args:
         num_nodes (int): Number of nodes.
@@ -55,8 +55,6 @@ class NodeTableEncoder(NodeEncoder):
         """The constructor arguments."""
         return {'num_nodes': self.num_nodes, 'channels': self.out_channels}
 
-    def __repr__(self) -> str:
-        return (
-            f'{type(self).__name__}(num_nodes={self.num_nodes}, '
-            f'channels={self.out_channels})'
-        )
+    def extra_repr(self) -> str:
+        """For the representation."""
+        return f'num_nodes={self.num_nodes}, channels={self.out_channels}'

@@ -14,8 +14,8 @@ from .base import NodeEncoder, node_ids
 class OneHotEncoder(NodeEncoder):
     r"""One code per node, :math:`\psi(x_n) = \mathbf{e}_n`.
 
-    It has no parameters of its own; the first layer of the transition encoder
-    grows with :math:`|\mathcal{V}|` instead. Coordinates are not used.
+    It has no parameters and ignores coordinates; the first layer of the
+    transition encoder grows with :math:`|\mathcal{V}|`.
 
     Args:
         num_nodes (int): Number of nodes.

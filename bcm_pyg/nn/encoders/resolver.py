@@ -39,22 +39,17 @@ EncoderType = TypeVar('EncoderType', bound=type[NodeEncoder])
 def register_encoder(name: str) -> Callable[[EncoderType], EncoderType]:
     """Class decorator: gives your own encoder a name, so maps can be saved.
 
-    Registering a class of the same name and module again (a reloaded notebook
-    cell) replaces it; another class under a taken name is an error.
+    A class of the same name and module (a notebook cell run again) replaces
+    the old one; another class under a taken name is an error.
     """
 
     def register(encoder: EncoderType) -> EncoderType:
         if not (isinstance(encoder, type) and issubclass(encoder, NodeEncoder)):
             raise BCMError(f'{encoder!r} is no subclass of NodeEncoder')
-        known = _ENCODERS.get(name)
-        same = known is not None and (
-            (known.__module__, known.__qualname__)
-            == (encoder.__module__, encoder.__qualname__)
-        )
-        if known is not None and not same:
-            raise BCMError(
-                f'the name {name!r} is taken by {known.__qualname__}'
-            )
+        known = _ENCODERS.get(name, encoder)
+        names = {(k.__module__, k.__qualname__) for k in (known, encoder)}
+        if len(names) > 1:
+            raise BCMError(f'name {name!r} is taken by {known.__qualname__}')
         _ENCODERS[name] = encoder
         return encoder
 
@@ -119,7 +114,7 @@ def _interaction(data: Data, bins: int | None = None, **kwargs: Any) -> str:
 
 
 def _arguments(kind: type[NodeEncoder]) -> tuple[str, ...]:
-    """What an encoder can be told when it is built for a graph."""
+    """Arguments of an encoder that is built for a graph."""
     names: dict[str, None] = {}
     for function in (kind.from_data, kind):
         for name, parameter in inspect.signature(function).parameters.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,11 +17,10 @@ from bcm_pyg.utils import check_choice, check_int
 class Axes:
     r"""Codes on each axis: integers, or positions between two bins.
 
-    With integer coordinates a node has one code per axis, :obj:`data.coord`.
-    With real ones axis :math:`a` is cut into :math:`S_a` equidistant bins
-    between its bounds and a node lies between two of them,
-    :math:`(1 - w) \, b + w \, (b + 1)`, so that lookups are continuous in the
-    position. Positions beyond the bounds count as on them.
+    Integer coordinates are one code per axis, :obj:`data.coord`. For real ones
+    axis :math:`a` has :math:`S_a` equidistant bins between its bounds, and a
+    node lies between two of them, :math:`(1 - w) \, b + w \, (b + 1)`, so that
+    lookups are continuous. Positions beyond the bounds count as on them.
 
     Args:
         sizes (Sequence[int]): Number of codes or bins of each axis.
@@ -51,9 +51,9 @@ class Axes:
     def from_data(cls, data: Data, bins: int | None = None) -> Axes:
         r"""Axes of a canonical graph.
 
-        They have integer codes if the graph has them and :obj:`bins` is
-        :obj:`None`. Otherwise each axis gets :obj:`bins` bins, by default twice
-        the :math:`A`-th root of :math:`N`, at least 16 and at most 256.
+        Without :obj:`bins` they have the integer codes of the graph. If there
+        are none, each axis gets as many bins as twice the :math:`A`-th root of
+        :math:`N`, from 16 to 256.
         """
         if bins is None and data.get('coord') is not None:
             return cls((data.coord.max(dim=0).values + 1).tolist())
@@ -68,8 +68,8 @@ class Axes:
 
     @property
     def num_blocks(self) -> int:
-        """Embeddings of a node that is bound: the axes, and their product."""
-        return len(self) + (1 if len(self) > 1 else 0)
+        """Number of axes, and one more for the product of several."""
+        return len(self) + (len(self) > 1)
 
     def coarser(self, factor: int) -> Axes:
         """The same axes with :obj:`factor` times fewer bins, at least two."""
@@ -77,13 +77,23 @@ class Axes:
         return Axes(sizes, self.bounds)
 
     def locate(self, data: Data) -> tuple[Tensor, Tensor | None]:
-        """Codes of nodes and the share of the next one, both :obj:`[N, A]`.
-
-        The second is :obj:`None` for integer codes.
-        """
-        if self.bounds is None:
-            return self._codes(data), None
-        return self.bins(self.unit_positions(data.pos))
+        """Codes and, for real axes, the share of the next: :obj:`[N, A]`."""
+        if self.bounds is not None:
+            return self.bins(self.unit_positions(data.pos))
+        coord = data.get('coord')
+        if coord is None or coord.size(1) != len(self):
+            raise BCMError(
+                f'the encoder needs integer coordinates on {len(self)} axes, '
+                'data.coord: pass planning_graph(data)'
+            )
+        if not torch.compiler.is_compiling() and len(coord):
+            for axis, code in enumerate(coord.max(dim=0).values.tolist()):
+                if code >= self.sizes[axis]:
+                    raise BCMError(
+                        f'coord reaches {code} on axis {axis}, but the encoder '
+                        f'was built for {self.sizes[axis]} codes there'
+                    )
+        return coord, None
 
     def unit_positions(self, pos: Tensor) -> Tensor:
         """Positions between the bounds of each axis, from 0 to 1."""
@@ -97,29 +107,12 @@ class Axes:
         lower = torch.minimum(position.floor(), last - 1)
         return lower.long(), position - lower
 
-    def _codes(self, data: Data) -> Tensor:
-        coord = data.get('coord')
-        if coord is None or coord.size(1) != len(self):
-            raise BCMError(
-                f'the encoder needs integer coordinates on {len(self)} axes, '
-                'data.coord: pass planning_graph(data)'
-            )
-        if not torch.compiler.is_compiling():
-            largest = coord.max(dim=0).values.tolist() if len(coord) else []
-            for axis, code in enumerate(largest):
-                if code >= self.sizes[axis]:
-                    raise BCMError(
-                        f'coord reaches {code} on axis {axis}, but the encoder '
-                        f'was built for {self.sizes[axis]} codes there'
-                    )
-        return coord
-
-    def config(self) -> dict[str, list]:
-        """The constructor arguments, of JSON types alone."""
-        config: dict[str, list] = {'axis_sizes': list(self.sizes)}
-        if self.bounds is not None:
-            config['bounds'] = [list(bound) for bound in self.bounds]
-        return config
+    def config(self) -> dict[str, Any]:
+        """The arguments that encoders are built with, of JSON types alone."""
+        config = {'axis_sizes': list(self.sizes)}
+        if self.bounds is None:
+            return config
+        return config | {'bounds': [list(bound) for bound in self.bounds]}
 
 
 def finite_bounds(
@@ -151,7 +144,7 @@ def scaled_positions(pos: Tensor, bounds: Sequence[Sequence[float]]) -> Tensor:
 
 
 def check_positions(pos: Tensor, num_axes: int) -> None:
-    """Refuses positions that are not those of a canonical graph."""
+    """Refuses positions of another dtype or number of axes."""
     if pos.dtype != torch.float32 or pos.size(1) != num_axes:
         raise BCMError(
             f'pos must be float32 of shape [N, {num_axes}] (got {pos.dtype} of '
@@ -162,11 +155,7 @@ def check_positions(pos: Tensor, num_axes: int) -> None:
 class AxisTables(torch.nn.ParameterList):
     """A learned table :obj:`[S, C]` along each axis.
 
-    Args:
-        sizes (Sequence[int]): Length :math:`S` of each table.
-        channels (int): Width :math:`C` of all tables.
-        init (str): :obj:`"smooth"` starts from waves along each axis,
-            :obj:`"random"` from noise.
+    Tables start from waves (:obj:`"smooth"`) or from noise (:obj:`"random"`).
     """
 
     def __init__(self, sizes: Sequence[int], channels: int, init: str) -> None:

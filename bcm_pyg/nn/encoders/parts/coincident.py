@@ -1,4 +1,4 @@
-"""Nodes at the same position, which coordinates alone cannot tell apart."""
+"""Nodes at the same position, which coordinates cannot tell apart."""
 
 from __future__ import annotations
 
@@ -18,24 +18,13 @@ STEPS = 2**16
 
 
 def visible_positions(unit: Tensor, sizes: Sequence[int]) -> Tensor:
-    """Positions, rounded to what a table along each axis can tell apart.
-
-    Nodes may be at distinct positions and yet so near that a table gives them
-    the same embedding.
-
-    Args:
-        unit (torch.Tensor): Positions from 0 to 1, :obj:`[N, A]`.
-        sizes (Sequence[int]): Length of the table of each axis.
-    """
+    """Positions in [0, 1], rounded to what tables of these sizes tell apart."""
     last = unit.new_tensor(sizes) - 1
     return (unit * last * STEPS).round()
 
 
 def occupation_order(positions: Tensor) -> Tensor:
-    """Number of nodes of lower id at the position of each node, :obj:`[N]`.
-
-    It is 0 for all nodes of a graph whose positions :obj:`[N, A]` are distinct.
-    """
+    """Number of nodes of lower id at the position of each node, :obj:`[N]`."""
     index = torch.arange(positions.size(0), device=positions.device)
     # One stable sort an axis is far faster than unique over vectors.
     order = index
@@ -53,10 +42,9 @@ def occupation_order(positions: Tensor) -> Tensor:
 class CoincidentRows(torch.nn.Module):
     r"""A short learned vector for every node whose position is taken already.
 
-    Of the nodes at one position the first gets zeros and every other a vector
-    of its own. They start small and distinct, so that the nodes differ from the
-    first step on. :math:`M` nodes take :math:`M C` parameters and a buffer of
-    :math:`8 M` bytes with their ids.
+    The first node at a position gets zeros. The vectors start small and
+    distinct, so that nodes differ from the first step on. :math:`M` nodes take
+    :math:`M C` parameters and a buffer of :math:`8 M` bytes with their ids.
 
     Args:
         num_rows (int): :math:`M`, number of nodes that get a vector.
@@ -111,8 +99,7 @@ class CoincidentRows(torch.nn.Module):
 class CoincidentCodes(torch.nn.Module):
     r"""Numbers the nodes whose position is taken already, from 0 at each.
 
-    The number is a code without parameters. :math:`M` such nodes take a buffer
-    of :math:`16 M` bytes.
+    :math:`M` such nodes take buffers of :math:`16 M` bytes and no parameters.
 
     Args:
         num_nodes (int): :math:`M`, number of nodes that get a code.
@@ -148,11 +135,11 @@ class CoincidentCodes(torch.nn.Module):
     def check_buffers(self, buffers: Mapping[str, Tensor]) -> None:
         """Refuses ids that are not ascending, and codes out of range."""
         _check_nodes(buffers['nodes'])
-        codes = buffers['codes']
-        if not 0 <= int(codes.min()) <= int(codes.max()) < self.num_codes:
+        low, high = (int(code) for code in buffers['codes'].aminmax())
+        if not 0 <= low <= high < self.num_codes:
             raise BCMError(
                 f'codes of coincident nodes must lie below {self.num_codes} '
-                f'(got {int(codes.min())} to {int(codes.max())})'
+                f'(got {low} to {high})'
             )
 
     def forward(self, ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -171,7 +158,7 @@ def _check_nodes(nodes: Tensor) -> None:
 
 
 def _find(ordered: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Where ids are in an ordered vector, and whether they are in it."""
+    """Indices of ids in an ordered vector, and whether they are in it."""
     index = torch.searchsorted(ordered, ids.contiguous())
     index = index.clamp(max=ordered.numel() - 1)
     return index, ordered[index] == ids

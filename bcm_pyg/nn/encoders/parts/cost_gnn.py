@@ -17,9 +17,9 @@ class CostConv(MessagePassing):
         + \frac{1}{|\mathcal{N}^-_i|} \sum_{j \in \mathcal{N}^-_i}
         \sigma(W_3 \mathbf{x}_j + W_4 \mathbf{e}_{j \to i}) .
 
-    Each direction has its own weights, since costs differ by direction. The
-    features :math:`\mathbf{e}` of an edge enter the message itself: a factor
-    could not tell a slow edge to a near node from a fast edge to a far one.
+    Each direction has its own weights. The features :math:`\mathbf{e}` of an
+    edge are added to the message: a factor could not tell a slow edge to a near
+    node from a fast edge to a far one.
     """
 
     def __init__(
@@ -30,24 +30,19 @@ class CostConv(MessagePassing):
         self.lin_next = Linear(in_channels, out_channels, bias=False)
         self.lin_past = Linear(in_channels, out_channels, bias=False)
         self.lin_edge = Linear(edge_channels, 2 * out_channels)
-        self.out_channels = out_channels
 
     def reset_parameters(self) -> None:
         """Draws all parameters anew."""
-        self.lin_self.reset_parameters()
-        self.lin_next.reset_parameters()
-        self.lin_past.reset_parameters()
-        self.lin_edge.reset_parameters()
+        for lin in (self.lin_self, self.lin_next, self.lin_past, self.lin_edge):
+            lin.reset_parameters()
 
     def forward(
         self, x: Tensor, edge_index: Tensor, edge_attr: Tensor
     ) -> Tensor:
         """The next features of all nodes."""
         along, against = self.lin_edge(edge_attr).chunk(2, dim=1)
-        # Messages over out-edges come from the heads.
-        following = self.propagate(
-            edge_index.flip(0), x=self.lin_next(x), edge=along
-        )
+        back = edge_index.flip(0)  # messages over out-edges come from the heads
+        following = self.propagate(back, x=self.lin_next(x), edge=along)
         preceding = self.propagate(edge_index, x=self.lin_past(x), edge=against)
         return self.lin_self(x) + following + preceding
 
@@ -80,13 +75,9 @@ class CostGNN(torch.nn.Module):
         self.in_channels = in_channels
         self.hidden_channels = hidden_channels
         self.num_layers = num_layers
+        widths = [in_channels] + [hidden_channels] * (num_layers - 1)
         self.convs = torch.nn.ModuleList(
-            CostConv(
-                in_channels if layer == 0 else hidden_channels,
-                hidden_channels,
-                edge_channels,
-            )
-            for layer in range(num_layers)
+            CostConv(width, hidden_channels, edge_channels) for width in widths
         )
 
     def reset_parameters(self) -> None:
@@ -104,7 +95,5 @@ class CostGNN(torch.nn.Module):
         return x
 
     def __repr__(self) -> str:
-        return (
-            f'{type(self).__name__}({self.in_channels}, '
-            f'{self.hidden_channels}, num_layers={self.num_layers})'
-        )
+        sizes = f'{self.in_channels}, {self.hidden_channels}'
+        return f'{type(self).__name__}({sizes}, num_layers={self.num_layers})'

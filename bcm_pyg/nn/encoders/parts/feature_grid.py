@@ -40,9 +40,8 @@ def grid_sizes(name: str, sizes: Sequence[int]) -> tuple[int, ...]:
 class FeatureGrid(torch.nn.Module):
     r"""Learned features at the corners of grids of several resolutions.
 
-    A position in the unit cube gets, from each grid, the features of the
-    :math:`2^A` corners of its cell, interpolated linearly along every axis, so
-    that the result is continuous. In a grid of more than :obj:`max_rows`
+    Each grid interpolates the features of the :math:`2^A` corners around a
+    position, linearly along every axis. In a grid of more than :obj:`max_rows`
     corners some share features by a hash, as in `"Instant Neural Graphics
     Primitives"` (Müller et al., 2022): roads leave most corners unused.
 
@@ -85,8 +84,7 @@ class FeatureGrid(torch.nn.Module):
 
     def forward(self, unit: Tensor) -> Tensor:
         """Features of positions :obj:`[N, A]`, all grids side by side."""
-        parts = []
-        first = 0
+        parts, first = [], 0
         for size, rows in zip(self.resolutions, self.rows, strict=True):
             row, share = self._corners(unit, size, rows)
             features = self.table[row + first]  # [N, 2 ** A, C]
@@ -100,15 +98,11 @@ class FeatureGrid(torch.nn.Module):
         """Table rows of the corners around each position, and their shares."""
         position = unit * (size - 1)
         lower = position.floor().clamp(max=size - 2)
-        fraction = position - lower
-        sides = torch.tensor(
-            list(itertools.product((0, 1), repeat=self.num_axes)),
-            device=unit.device,
-        )  # [2 ** A, A]
+        cube = list(itertools.product((0, 1), repeat=self.num_axes))
+        sides = torch.tensor(cube, device=unit.device)  # [2 ** A, A]
         corner = lower.long()[:, None] + sides  # [N, 2 ** A, A]
-        share = torch.where(
-            sides.bool(), fraction[:, None], 1 - fraction[:, None]
-        ).prod(dim=-1)
+        fraction = (position - lower)[:, None]
+        share = torch.where(sides.bool(), fraction, 1 - fraction).prod(dim=-1)
         if size**self.num_axes <= rows:
             stride = [size**axis for axis in range(self.num_axes)]
             return (corner * corner.new_tensor(stride)).sum(dim=-1), share

@@ -13,18 +13,11 @@ from bcm_pyg.utils import Adjacency
 
 
 class Landmarks(NamedTuple):
-    """Landmarks of a graph.
+    """Landmarks and exact costs, infinite if there is no route."""
 
-    Attributes:
-        nodes: :obj:`[L]` their ids.
-        outward: :obj:`[N, L]` exact cost from each landmark to each node,
-            infinite if there is no route.
-        inward: :obj:`[N, L]` exact cost from each node to each landmark.
-    """
-
-    nodes: np.ndarray
-    outward: np.ndarray
-    inward: np.ndarray
+    nodes: np.ndarray  # [L]
+    outward: np.ndarray  # [N, L], from each landmark to each node
+    inward: np.ndarray  # [N, L], from each node to each landmark
 
 
 def find_landmarks(data: Data, num_landmarks: int) -> Landmarks:
@@ -33,57 +26,43 @@ def find_landmarks(data: Data, num_landmarks: int) -> Landmarks:
     The first is the node farthest from some node of the largest component,
     every other the node farthest from all landmarks so far, there and back. A
     component gets a landmark only if it holds one in :obj:`num_landmarks` of
-    the nodes, so there may be fewer landmarks than asked for, but at least one.
-    Takes two exact searches from each landmark, and two more.
+    the nodes, so there may be fewer landmarks, but at least one. Takes two
+    exact searches from each landmark, and two more per component with one.
     """
     adjacency = Adjacency.from_data(data)
     graphs = adjacency.to_scipy(), adjacency.to_scipy(reverse=True)
-    part = _components(graphs[0])
+    links = graphs[0].copy()
+    links.data = np.ones_like(links.data)  # a cost of 0 is an edge too
+    part = connected_components(links, connection='weak')[1]
     size = np.bincount(part)[part]
     nodes: list[int] = []
-    columns: list[tuple[np.ndarray, np.ndarray]] = []
+    costs: list[np.ndarray] = []
     away = np.full(adjacency.num_nodes, np.inf)  # from the nearest landmark
     while len(nodes) < num_landmarks:
         rest = np.isinf(away)
         share = size >= adjacency.num_nodes / num_landmarks
         if not nodes or bool((rest & share).any()):
             begin = int(np.argmax(np.where(rest, size, -1)))
-            node = _farthest(_there_and_back(*_search(graphs, begin)))
+            node = _farthest(_there_and_back(_search(graphs, begin)))
         else:
             node = _farthest(away)
             if away[node] == 0:
                 break
-        pair = _search(graphs, node)
         nodes.append(node)
-        columns.append(pair)
-        away = np.minimum(away, _there_and_back(*pair))
-    return Landmarks(
-        np.array(nodes),
-        np.stack([outward for outward, _ in columns], axis=1),
-        np.stack([inward for _, inward in columns], axis=1),
-    )
+        costs.append(_search(graphs, node))
+        away = np.minimum(away, _there_and_back(costs[-1]))
+    outward, inward = np.stack(costs, axis=2)
+    return Landmarks(np.array(nodes), outward, inward)
 
 
-def _components(graph: csr_array) -> np.ndarray:
-    links = graph.copy()
-    links.data = np.ones_like(links.data)  # a cost of 0 is an edge too
-    return connected_components(links, connection='weak')[1]
+def _search(graphs: tuple[csr_array, csr_array], node: int) -> np.ndarray:
+    """Costs from a node and to it, [2, N]."""
+    return np.stack([dijkstra(graph, indices=node) for graph in graphs])
 
 
-def _search(
-    graphs: tuple[csr_array, csr_array], node: int
-) -> tuple[np.ndarray, np.ndarray]:
-    outward, inward = (dijkstra(graph, indices=node) for graph in graphs)
-    return outward, inward
-
-
-def _there_and_back(outward: np.ndarray, inward: np.ndarray) -> np.ndarray:
+def _there_and_back(cost: np.ndarray) -> np.ndarray:
     """The cost of both directions; of one, doubled, if there is only one."""
-    outward, inward = (
-        np.where(np.isinf(outward), inward, outward),
-        np.where(np.isinf(inward), outward, inward),
-    )
-    return outward + inward
+    return np.where(np.isinf(cost), cost[::-1], cost).sum(axis=0)
 
 
 def _farthest(away: np.ndarray) -> int:

@@ -23,27 +23,20 @@ def num_edge_features(num_axes: int) -> int:
 def local_features(data: Data, mean_cost: float) -> Tensor:
     r"""Local structure of each node of a canonical graph, :obj:`[N, F]`.
 
-    For the edges that leave a node, and again for those that enter it: the
-    logarithm of one plus their number; the logarithms of the least, the mean
-    and the largest of their costs in units of the mean cost; and the first two
-    moments of their bearings, that is the means of :math:`u` and of
-    :math:`u u^\top` over the unit vectors :math:`u` along them. A node without
-    such edges has zeros.
+    For the edges that leave a node, and again for those that enter it: the log
+    of one plus their number; the logs of the least, the mean and the largest
+    cost in units of the mean cost; and the means of :math:`u` and of :math:`u
+    u^\top` over the unit vectors :math:`u` along them. Zeros without edges.
     """
     tail, head = data.edge_index
     bearing = _bearing(data)
-    one, two = torch.triu_indices(
-        bearing.size(1), bearing.size(1), device=bearing.device
-    )
+    num_nodes, num_axes = data.pos.shape
+    one, two = torch.triu_indices(num_axes, num_axes, device=bearing.device)
     moments = torch.cat([bearing, bearing[:, one] * bearing[:, two]], dim=1)
     cost = data.edge_cost / mean_cost
-    num_nodes = data.pos.size(0)
-    parts = [
-        part
-        for node in (tail, head)
-        for part in _summary(node, cost, moments, num_nodes)
-    ]
-    return torch.cat(parts, dim=1)
+    leaving = _summary(tail, cost, moments, num_nodes)
+    entering = _summary(head, cost, moments, num_nodes)
+    return torch.cat([*leaving, *entering], dim=1)
 
 
 def edge_features(data: Data, mean_cost: float) -> Tensor:
@@ -84,5 +77,4 @@ def _summary(
         for reduce in ('amin', 'amax')
     )
     size = torch.stack([least, mean[:, 0], most], dim=1)
-    has_edges = degree > 0
-    return degree.log1p(), _logarithm(size) * has_edges, mean[:, 1:]
+    return degree.log1p(), _logarithm(size) * (degree > 0), mean[:, 1:]

@@ -20,8 +20,7 @@ class AxisWarp(torch.nn.Module):
     An increasing, piecewise linear function through the knots of an axis maps
     positions to :math:`[0, 1]`. Knots follow half the quantiles of the nodes
     and half plain distance: a town gets more bins than a forest, yet no stretch
-    of road vanishes. Positions beyond the outer knots count as on them. The
-    knots are a buffer and are saved with a map.
+    of road vanishes. Positions beyond the outer knots count as on them.
 
     Args:
         num_axes (int): Number of axes.
@@ -44,8 +43,7 @@ class AxisWarp(torch.nn.Module):
                 'a warp needs at least one axis and two knots on it (got '
                 f'{num_axes} and {num_knots})'
             )
-        if bounds is None:
-            bounds = [(0.0, 1.0)] * num_axes
+        bounds = [(0, 1)] * num_axes if bounds is None else bounds
         if len(bounds) != num_axes:
             raise BCMError(f'got {num_axes} axes but bounds of {len(bounds)}')
         low, high = torch.tensor(finite_bounds(bounds)).T[..., None]
