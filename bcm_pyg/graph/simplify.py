@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -83,18 +82,15 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
     """
     full = planning_graph(data)
     adjacency = Adjacency.from_data(full)
-    edges = _Edges(
-        adjacency.src.cpu().numpy(),
-        adjacency.dst.cpu().numpy(),
-        adjacency.cost.cpu().double().numpy(),
-    )
-    forced = _forced_nodes(edges, adjacency.num_nodes)
-    segments = _Segments(edges, forced)
+    src, dst = full.edge_index.cpu().numpy()
+    edges = src, dst, adjacency.cost.cpu().double().numpy()
+    forced = _forced_nodes(src, dst, adjacency.num_nodes)
+    segments = _Segments(*edges, forced)
     node = np.flatnonzero(~forced)
     simplified = np.full(forced.size, -1)
     simplified[node] = np.arange(node.size)
 
-    direct = ~forced[edges.tail] & ~forced[edges.head]
+    direct = ~forced[src] & ~forced[dst]
     kept = [column[direct] for column in edges]
     none = np.full(direct.sum(), -1)
     tail, head, cost, segment, slot = (
@@ -107,11 +103,10 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
             'rings): there is nothing to learn, use exact search'
         )
     ids = torch.from_numpy(node)
+    ends = np.stack([simplified[tail], simplified[head]])
     reduced = Data(
         pos=full.pos[ids],
-        edge_index=torch.from_numpy(
-            np.stack([simplified[tail], simplified[head]])
-        ),
+        edge_index=torch.from_numpy(ends),
         edge_cost=torch.from_numpy(cost),
         edge_segment=torch.from_numpy(segment),
         edge_slot=torch.from_numpy(slot),
@@ -125,34 +120,21 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
     reduced = planning_graph(reduced)
     segment, slot = reduced.edge_segment.numpy(), reduced.edge_slot.numpy()
     del reduced.edge_segment, reduced.edge_slot
-    through, inner = segments.inner_nodes(segment, slot)
-    tables = {
-        'node': node,
-        'simplified_node': simplified,
-        'portal': np.where(
-            segments.portal >= 0, simplified[segments.portal], -1
-        ),
-        'through': through,
-        'inner': inner,
-        **segments.tables(),
-    }
-    return SimplifiedGraph(
-        data=reduced,
-        full=full,
-        **{name: torch.from_numpy(table) for name, table in tables.items()},
-    )
+    tables = segments.tables()
+    tables['node'], tables['simplified_node'] = node, simplified
+    portal = segments.portal
+    tables['portal'] = np.where(portal >= 0, simplified[portal], -1)
+    tables['through'], tables['inner'] = segments.inner_nodes(segment, slot)
+    tensors = {name: torch.from_numpy(table) for name, table in tables.items()}
+    return SimplifiedGraph(data=reduced, full=full, **tensors)
 
 
-class _Edges(NamedTuple):
-    tail: np.ndarray
-    head: np.ndarray
-    cost: np.ndarray
-
-
-def _forced_nodes(edges: _Edges, num_nodes: int) -> np.ndarray:
+def _forced_nodes(
+    tail: np.ndarray, head: np.ndarray, num_nodes: int
+) -> np.ndarray:
     """Which nodes leave no choice, bool [N]."""
-    ends = np.concatenate([edges.tail, edges.head])
-    others = np.concatenate([edges.head, edges.tail])
+    ends = np.concatenate([tail, head])
+    others = np.concatenate([head, tail])
     either = csr_array(
         (np.ones(ends.size), (ends, others)), shape=(num_nodes, num_nodes)
     )
@@ -183,14 +165,15 @@ def _forced_nodes(edges: _Edges, num_nodes: int) -> np.ndarray:
 
 
 class _Segments:
-    """The forced nodes, cut off from each other at their portals.
+    """The forced nodes, then two portals (slots 0 and 1) per segment."""
 
-    Nodes of the cut graph are the forced nodes, then two portals, slots 0 and
-    1, for each segment.
-    """
-
-    def __init__(self, edges: _Edges, forced: np.ndarray) -> None:
-        tail, head, cost = edges
+    def __init__(
+        self,
+        tail: np.ndarray,
+        head: np.ndarray,
+        cost: np.ndarray,
+        forced: np.ndarray,
+    ) -> None:
         self.num_nodes = forced.size
         self.forced = np.flatnonzero(forced)
         size = self.forced.size
@@ -219,11 +202,9 @@ class _Segments:
         copy = np.full(tail.size, -1)
         copy[crossing] = self._copies(segment[crossing], slot)
         used = inside | crossing
-        self.cut = _Edges(
-            np.where(into, copy, cut_node[tail])[used],
-            np.where(out, copy, cut_node[head])[used],
-            cost[used],
-        )
+        cut_tail = np.where(into, copy, cut_node[tail])
+        cut_head = np.where(out, copy, cut_node[head])
+        self.cut = cut_tail[used], cut_head[used], cost[used]
         self.to = [self._search(slot, reverse=True) for slot in (0, 1)]
         self.of = [self._search(slot, reverse=False) for slot in (0, 1)]
 
@@ -245,9 +226,7 @@ class _Segments:
         """Nodes of the cut graph that stand for portals of segments."""
         return self.forced.size + 2 * segment + slot
 
-    def _search(
-        self, slot: int, reverse: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _search(self, slot: int, reverse: bool) -> tuple[np.ndarray, ...]:
         """Cost between all nodes and one portal, and the neighbour there."""
         size = self.forced.size + 2 * self.num
         starts = self._copies(np.flatnonzero(self.portal[:, slot] >= 0), slot)
@@ -264,9 +243,7 @@ class _Segments:
         return cost, np.maximum(before, -1)
 
     def crossings(self) -> tuple[np.ndarray, ...]:
-        """Routes from portal to portal: tail, head, cost, segment, and the
-        slot of the head.
-        """
+        """Routes between portals: tail, head, cost, segment, slot of head."""
         parts = []
         for slot in (0, 1):
             begin = self._copies(np.arange(self.num), 1 - slot)
@@ -280,13 +257,7 @@ class _Segments:
     def inner_nodes(
         self, segment: np.ndarray, slot: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The forced nodes of each edge: where they begin, and the nodes.
-
-        Args:
-            segment (numpy.ndarray): Which segment each edge crosses, -1 if
-                none.
-            slot (numpy.ndarray): The slot of its head there.
-        """
+        """The forced nodes of each edge: where they begin, and the nodes."""
         edge = np.flatnonzero(segment >= 0)
         toward = slot[edge]
         at = self._copies(segment[edge], 1 - toward)

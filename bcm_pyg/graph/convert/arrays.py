@@ -40,11 +40,12 @@ def from_arrays(
             names of edge attributes must contain "edge". A string or a number
             belongs to the whole graph.
     """
-    raw = Data(
-        pos=_tensor('pos', pos),
-        edge_index=_tensor('edge_index', edge_index),
-        edge_cost=_tensor('edge_cost', edge_cost),
-    )
+    raw = Data()
+    arrays = {'pos': pos, 'edge_index': edge_index, 'edge_cost': edge_cost}
+    for name, value in arrays.items():
+        raw[name] = _copied(name, value)
+        if not isinstance(raw[name], Tensor):
+            raise BCMError(f'{name} must hold numbers (got {raw[name].dtype})')
     for name, value in extras.items():
         raw[name] = _extra(name, value, raw)
     if node_id is not None:
@@ -56,13 +57,6 @@ def from_arrays(
             )
         check_distinct(raw.node_id)
     return planning_graph(raw)
-
-
-def _tensor(name: str, value: Array) -> Tensor:
-    out = _copied(name, value)
-    if not isinstance(out, Tensor):
-        raise BCMError(f'{name} must hold numbers (got {out.dtype})')
-    return out
 
 
 def _extra(name: str, value: Array, raw: Data) -> Any:

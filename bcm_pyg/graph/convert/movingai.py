@@ -50,8 +50,7 @@ def read_movingai(
     Nodes are the free cells; :obj:`pos` and :obj:`coord` are their
     :math:`(x, y)` in a :obj:`.map` (y downward, as published) or
     :math:`(x, y, z)` in a :obj:`.3dmap`. Steps are those of
-    :func:`~bcm_pyg.graph.from_occupancy`: to all neighbours, without cutting
-    corners, as the published lengths assume. A map may have several components.
+    :func:`~bcm_pyg.graph.from_occupancy`, as the published lengths assume.
     :obj:`map_name` is the name of the file without its endings.
 
     Args:
@@ -127,9 +126,8 @@ def _cells(content: bytes, max_edges: int) -> np.ndarray:
             'this is no MovingAI map: it must begin with "type octile", '
             '"height", "width" and "map" (or with "voxel")'
         )
-    height, width = (
-        _size(name.decode(), fields.get(name)) for name in (b'height', b'width')
-    )
+    height = _size('height', fields.get(b'height'))
+    width = _size('width', fields.get(b'width'))
     body = bodies[0].rstrip()
     num_rows = body.count(b'\n')
     if num_rows != height:
