@@ -122,8 +122,8 @@ def follow_moves(
 ) -> Plan:
     """Exact routes by a table of moves; a look-up is an expansion.
 
-    From nodes and goals, :obj:`moves` gives the position of the next edge among
-    the out-edges of each node. All goals can be reached.
+    From nodes and goals, :obj:`moves` gives the next edge's position among the
+    out-edges of each node. All goals can be reached.
     """
     begin, head = adjacency.rowptr.numpy(), adjacency.dst.numpy()
 
@@ -207,7 +207,7 @@ def read_bits(packed: np.ndarray, index: np.ndarray, bits: int) -> np.ndarray:
         return out
     byte, shift = np.divmod(index * bits, 8)
     for more in range((bits + 14) // 8):  # as many bytes as it may reach into
-        # What is read in place of a byte beyond the end is masked below.
+        # Whatever is read beyond the end is masked below.
         part = packed[np.minimum(byte + more, packed.size - 1)]
         out |= part.astype(np.int64) << (8 * more)
     return (out >> shift) & ((1 << bits) - 1)

@@ -129,8 +129,7 @@ def integer_costs(adjacency: Adjacency) -> tuple[np.ndarray, float]:
 
     They are :math:`\lfloor c / r \rfloor`, uint32 :obj:`[E]`, for the smallest
     power of two :math:`r` that keeps every shortest route below the limit.
-    Edges that reach the limit are cut to it. Returns the integers and
-    :math:`r`.
+    Edges that reach the limit are cut to it. Also returns :math:`r`.
     """
     cost = adjacency.cost.double().numpy()
     longest = _longest_route(adjacency)
@@ -214,9 +213,8 @@ def _parents(one: np.ndarray, two: np.ndarray, num_nodes: int) -> list[int]:
     by_late = np.argsort(late, kind='stable')
     parent = [num_nodes] * (num_nodes + 1)
     top = parent.copy()
-    for node, last in zip(
-        early[by_late].tolist(), late[by_late].tolist(), strict=True
-    ):
+    ends = np.stack([early, late], axis=1)[by_late]
+    for node, last in ends.tolist():
         while node < last:
             above, top[node] = top[node], last
             if above == num_nodes:

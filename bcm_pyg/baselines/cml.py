@@ -114,10 +114,9 @@ class CML(BasePlanner):
             )
         size = MAX_BYTES // (17 * num_actions + num_nodes)
         self.batch_size = min(max(1, size), 4096)
-        nodes, actions = (num_nodes, dim), (num_actions, dim)
-        self.Q = rng.standard_normal(nodes, dtype=np.float32)
-        self.V = rng.standard_normal(actions, dtype=np.float32)
-        self.W = rng.standard_normal(actions, dtype=np.float32)
+        self.Q = rng.standard_normal((num_nodes, dim), dtype=np.float32)
+        self.V = rng.standard_normal((num_actions, dim), dtype=np.float32)
+        self.W = rng.standard_normal((num_actions, dim), dtype=np.float32)
         self.V *= np.float32(0.1)
         self.W *= np.float32(0.1)
         routes = random_walks(self.adjacency, walks, length, rng)
@@ -144,15 +143,11 @@ class CML(BasePlanner):
         )
 
     def utilities(self, goals: Tensor) -> tuple[Tensor, Tensor]:
-        """Utility of each action at its tail for each goal, by W and by V.
-
-        Two of float64 :obj:`[G, A]`.
-        """
+        """Utilities of actions for each goal, by W and by V, :obj:`[G, A]`."""
         state = torch.from_numpy(self.Q)
         leaving = state[self.adjacency.src]
-        factor = torch.ones(self.adjacency.num_edges, dtype=torch.float64)
-        if self.weighted:
-            factor = inverse_costs(self.adjacency.cost)
+        cost = self.adjacency.cost
+        factor = inverse_costs(cost if self.weighted else torch.ones_like(cost))
 
         def utility(model: Tensor) -> Tensor:
             # model . (Q_g - Q_i), with the part of i computed once per action.
@@ -208,8 +203,7 @@ class CML(BasePlanner):
             steps.append((query, node))
             arrived = node == goals[query]
             success[query] = arrived
-            # Over old actions alone, a walk longer than their nodes is a
-            # circle: its end is known before the step limit.
+            # A walk of more old actions than nodes goes in a circle.
             stale[query] = torch.where(again, stale[query] + 1, 0)
             on = ~arrived & (stale[query] <= expansions[query])
             query, node = query[on], node[on]

@@ -65,9 +65,8 @@ class CPD(BasePlanner):
         self._search_steps = int(num_runs.max() - 1).bit_length()
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
-        return follow_moves(
-            self.adjacency, starts.numpy(), goals.numpy(), self.first_moves
-        )
+        ends = starts.numpy(), goals.numpy()
+        return follow_moves(self.adjacency, *ends, self.first_moves)
 
     def first_moves(self, nodes: np.ndarray, goals: np.ndarray) -> np.ndarray:
         """The move of each node towards its goal, :obj:`[B]`.
@@ -108,9 +107,8 @@ def goal_order(adjacency: Adjacency) -> np.ndarray:
     graph = (graph + graph.T).tocsr()
     graph.sort_indices()
     heads = graph.indices.tolist()
-    unvisited = [
-        heads[begin:end] for begin, end in pairwise(graph.indptr.tolist())
-    ]
+    begins = graph.indptr.tolist()
+    unvisited = [heads[begin:end] for begin, end in pairwise(begins)]
     num_unvisited = np.diff(graph.indptr).tolist()
     seen = [False] * adjacency.num_nodes
     order: list[int] = []
@@ -175,12 +173,8 @@ def first_move_runs(
         edge, row = edge[lowest], row[lowest]
         found.append((rows[row], begin[row], edge - first[row]))
 
-    graph = adjacency.to_scipy(reverse=True)
-    searched = (
-        one
-        for trees in search_trees(graph, goals)
-        for one in zip(*trees, strict=True)
-    )
+    parts = search_trees(adjacency.to_scipy(reverse=True), goals)
+    searched = (one for trees in parts for one in zip(*trees, strict=True))
     bar = tqdm(searched, total=goals.size, disable=not progress)
     for column, (goal, distance, next_hop) in enumerate(bar):
         here, there = distance[src], distance[dst]

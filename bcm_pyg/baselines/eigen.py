@@ -93,6 +93,8 @@ class EigenAgent(BasePlanner):
         check_choice('solver', solver, SOLVERS)
         check_float('epsilon', epsilon)
         check_float('sigma', sigma, positive=True)
+        if modes is not None:
+            check_int('modes', modes, 1)
         self.weights = weights
         self.epsilon = epsilon
         self.sigma = sigma
@@ -104,7 +106,13 @@ class EigenAgent(BasePlanner):
         self.batch_size = min(max(1, size), 4096)
         self._potentials: tuple[Tensor, Tensor, float] | None = None
         components = self._components()
-        self.modes = _num_modes(modes, sum(c.size for c in components))
+        most = sum(part.size for part in components)
+        self.modes = max(most - 2, 2) if modes is None else int(modes)
+        if self.modes > most:
+            raise BCMError(
+                f'modes must be at most {most}, the number of nodes with edges '
+                f'(got {modes})'
+            )
         if self.storage_bytes() > MAX_TABLE_BYTES:
             raise BCMError(
                 f'a table of {self.modes} modes of {self.adjacency.num_nodes} '
@@ -129,16 +137,11 @@ class EigenAgent(BasePlanner):
         return 4 * (self.adjacency.num_nodes + 1) * self.modes
 
     def score(self, nodes: Tensor, goals: Tensor) -> EdgeScores:
-        r"""Minus :math:`\Phi` of the neighbours of each node, for its goal.
-
-        The potentials of the last goals are kept, so that a step is a look-up.
-        """
-        kept = self._potentials  # one look, as other threads may change it
-        if (
-            kept is None
-            or kept[2] != self.epsilon
-            or not bool(torch.isin(goals, kept[0]).all())
-        ):
+        r"""Minus :math:`\Phi` of the neighbours of each node, for its goal."""
+        # Those of the last goals are kept; other threads may change them.
+        kept = self._potentials
+        is_known = kept is not None and kept[2] == self.epsilon
+        if kept is None or not (is_known and torch.isin(goals, kept[0]).all()):
             unique = goals.unique()
             kept = unique, self.potential(unique), self.epsilon
             self._potentials = kept
@@ -211,18 +214,6 @@ def inverse_costs(cost: Tensor) -> Tensor:
     positive = cost[cost > 0]
     least = float(positive.min()) if positive.numel() else 1.0
     return 1 / cost.clamp(min=least)
-
-
-def _num_modes(modes: int | None, num_nodes: int) -> int:
-    if modes is None:
-        return max(num_nodes - 2, 2)
-    check_int('modes', modes, 1)
-    if modes > num_nodes:
-        raise BCMError(
-            f'modes must be at most {num_nodes}, the number of nodes with '
-            f'edges (got {modes})'
-        )
-    return int(modes)
 
 
 def _smallest(

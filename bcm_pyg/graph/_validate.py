@@ -11,11 +11,6 @@ from bcm_pyg.errors import BCMError
 #: Codes on an axis: a larger table is a mistake, not a map.
 MAX_CODE = 2**24
 
-_SIMPLIFIED = (
-    ': of a simplified graph pass .data for the map, and .full for queries, '
-    'routes and evaluate'
-)
-
 
 def is_homogeneous(data: object) -> None:
     """Refuses everything but one plain :obj:`Data` with an edge_index."""
@@ -30,10 +25,13 @@ def is_homogeneous(data: object) -> None:
             'element, batch[i]'
         )
     if not isinstance(data, Data):
-        raise BCMError(
-            f'expected a torch_geometric.data.Data (got {type(data).__name__})'
-            + (_SIMPLIFIED if hasattr(data, 'full') else '')
-        )
+        got = f'(got {type(data).__name__})'
+        if hasattr(data, 'full'):
+            got += (
+                ': of a simplified graph pass .data for the map, and .full for '
+                'queries, routes and evaluate'
+            )
+        raise BCMError(f'expected a torch_geometric.data.Data {got}')
     if data.get('edge_index') is None:
         if data.get('adj_t') is not None:
             raise BCMError(
@@ -77,11 +75,9 @@ def position(name: str, value: object) -> Tensor:
         raise BCMError(
             f'{name} must be finite (node {node} is at {pos[node].tolist()})'
         )
-    span = pos.double().abs().max()
-    if float(span) > torch.finfo(torch.float32).max / 4:
-        raise BCMError(
-            f'{name} is too large for float32 (up to {float(span):g})'
-        )
+    span = float(pos.double().abs().max())
+    if span > torch.finfo(torch.float32).max / 4:
+        raise BCMError(f'{name} is too large for float32 (up to {span:g})')
     return pos
 
 
@@ -128,10 +124,8 @@ def edge_cost(name: str, value: object, index: Tensor) -> Tensor:
             f'{name} must have shape [E] or [E, 1] to serve as edge costs (got '
             f'{tuple(cost.shape)}); pass one column, as cost=data.{name}[:, 0]'
         )
-    if cost.numel() != index.size(1):
-        raise BCMError(
-            f'{name} has {cost.numel()} entries for {index.size(1)} edges'
-        )
+    if (num := cost.numel()) != index.size(1):
+        raise BCMError(f'{name} has {num} entries for {index.size(1)} edges')
     single = cost.float()
     bad = ~torch.isfinite(single) | (cost.double() < 0)  # before underflow
     if bool(bad.any()):
@@ -149,10 +143,8 @@ def coord(data: Data, num_nodes: int, device: torch.device) -> Tensor | None:
         return None
     codes = _plain_tensor('coord', data.coord, device, is_long=True)
     if codes.dim() != 2 or codes.size(0) != num_nodes or codes.size(1) == 0:
-        raise BCMError(
-            f'coord must have shape [{num_nodes}, axes] (got '
-            f'{tuple(codes.shape)})'
-        )
+        got = tuple(codes.shape)
+        raise BCMError(f'coord must have shape [{num_nodes}, axes] (got {got})')
     if int(codes.max()) >= MAX_CODE:
         raise BCMError(
             f'coord reaches {int(codes.max())}: a map stores every code up to '
@@ -174,9 +166,8 @@ def _plain_tensor(
     is_long: bool = False,
 ) -> Tensor:
     if not isinstance(value, Tensor):
-        raise BCMError(
-            f'{name} must be a torch.Tensor (got {type(value).__name__})'
-        )
+        got = type(value).__name__
+        raise BCMError(f'{name} must be a torch.Tensor (got {got})')
     if value.layout != torch.strided:
         raise BCMError(f'{name} must be a dense tensor (got {value.layout})')
     if value.is_complex():

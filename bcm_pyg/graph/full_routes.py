@@ -25,10 +25,9 @@ MAX_BYTES = 2**27
 class FullRoutes:
     """Takes queries on a full graph to its simplified one, and routes back.
 
-    A forced node has up to two portals by which its segment is left, and two by
-    which it is entered, so that a query has up to four :class:`Candidates`. If
-    start and goal are in one segment, exact search among its few nodes also
-    connects them there.
+    Start and goal have up to two portals each, so that a query has up to four
+    :class:`Candidates`. If they are in one segment, exact search among its few
+    nodes also connects them there.
 
     Args:
         graph (SimplifiedGraph): The graph.
@@ -73,11 +72,8 @@ class FullRoutes:
     def num_bytes(self) -> int:
         """Bytes of its tables."""
         tables = [getattr(self.graph, f.name) for f in fields(self.graph)]
-        return self._inside.num_bytes() + sum(
-            table.numel() * table.element_size()
-            for table in tables
-            if isinstance(table, Tensor)
-        )
+        sizes = [table.nbytes for table in tables if isinstance(table, Tensor)]
+        return self._inside.num_bytes() + sum(sizes)
 
     def unpack(
         self, core: Tensor, starts: Tensor, goals: Tensor, which: Tensor
@@ -185,14 +181,12 @@ class _InsideSegments:
         segment = self.graph.segment
         same = (segment[starts] == segment[goals]) & (segment[starts] >= 0)
         query = (same & (starts != goals)).nonzero().squeeze(1)
-        found = [
-            (part[which], routes)
-            for number in segment[goals[query]].unique().tolist()
-            for part in [query[segment[goals[query]] == number]]
-            for which, routes in self._search(
-                number, starts[part].numpy(), goals[part].numpy()
-            )
-        ]
+        found = []
+        for number in segment[goals[query]].unique().tolist():
+            part = query[segment[goals[query]] == number]
+            ends = starts[part].numpy(), goals[part].numpy()
+            for which, routes in self._search(number, *ends):
+                found.append((part[which], routes))
         longest = max((routes.size(1) for _, routes in found), default=1)
         nodes = starts.new_full((starts.numel(), longest), -1)
         nodes[:, 0] = torch.where(starts == goals, starts, -1)

@@ -78,7 +78,12 @@ def as_node_id(labels: Sequence[Any] | np.ndarray | Tensor) -> Any:
     if isinstance(labels, Tensor):
         return labels.detach().clone()
     labels = _as_list(labels)
-    if all(_is_int64(label) for label in labels):
+    if all(
+        isinstance(label, Integral)
+        and not isinstance(label, bool)
+        and -(2**63) <= int(label) < 2**63
+        for label in labels
+    ):
         return torch.tensor([int(label) for label in labels], dtype=torch.long)
     # In a list, Data.to would make lists of tuples.
     return np.fromiter(labels, dtype=object, count=len(labels))
@@ -97,14 +102,6 @@ def check_distinct(labels: Sequence[Any] | np.ndarray | Tensor) -> None:
                 f'node_id has the same label for several nodes ({label!r} is '
                 f'that of node {node} too)'
             )
-
-
-def _is_int64(label: object) -> bool:
-    return (
-        isinstance(label, Integral)
-        and not isinstance(label, bool)
-        and -(2**63) <= int(label) < 2**63
-    )
 
 
 def _as_list(labels: Iterable[Any]) -> list[Any]:

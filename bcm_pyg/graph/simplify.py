@@ -21,11 +21,10 @@ from .planning_graph import num_entries, planning_graph, take
 class SimplifiedGraph:
     r"""A graph without dead ends and chains, and the tables to undo it.
 
-    On a road network most nodes leave no choice: a route goes on, or turns
-    round. Such *forced* nodes are removed, in connected *segments* that meet
-    the rest of the graph at one or two *portals*. The shortest route through a
-    segment from portal to portal becomes one edge. Shortest distances between
-    the nodes that stay are those of the full graph.
+    *Forced* nodes, which leave a route no choice but to go on or turn round,
+    are removed, in connected *segments* that meet the rest of the graph at one
+    or two *portals*. The shortest route through a segment from portal to portal
+    becomes one edge, so that shortest distances stay the same.
 
     Attributes:
         data: The simplified graph, a canonical planning graph. Its
@@ -91,11 +90,11 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
     simplified[node] = np.arange(node.size)
 
     direct = ~forced[src] & ~forced[dst]
-    kept = [column[direct] for column in edges]
-    none = np.full(direct.sum(), -1)
+    none = np.full(src.size, -1)
+    kept = [column[direct] for column in (*edges, none, none)]
     tail, head, cost, segment, slot = (
         np.concatenate(pair)
-        for pair in zip([*kept, none, none], segments.crossings(), strict=True)
+        for pair in zip(kept, segments.crossings(), strict=True)
     )
     if not (tail != head).any():
         raise BCMError(
@@ -135,9 +134,8 @@ def _forced_nodes(
     """Which nodes leave no choice, bool [N]."""
     ends = np.concatenate([tail, head])
     others = np.concatenate([head, tail])
-    either = csr_array(
-        (np.ones(ends.size), (ends, others)), shape=(num_nodes, num_nodes)
-    )
+    size = (num_nodes, num_nodes)
+    either = csr_array((np.ones(ends.size), (ends, others)), shape=size)
     num_neighbours = np.diff(either.indptr)
     # Dead ends go first; what they hung on may then be a dead end, too.
     degree = num_neighbours.copy()
@@ -182,11 +180,9 @@ class _Segments:
         out = forced[tail] & ~forced[head]
         into = ~forced[tail] & forced[head]
         inside = forced[tail] & forced[head]
-        within = csr_array(
-            (cost[inside], (cut_node[tail[inside]], cut_node[head[inside]])),
-            shape=(size, size),
-        )
-        within.data[:] = 1  # a cost of 0 is an edge, too
+        ends = cut_node[tail[inside]], cut_node[head[inside]]
+        # Without costs: a cost of 0 is an edge, too.
+        within = csr_array((np.ones(ends[0].size), ends), shape=(size, size))
         self.num, label = 0, np.empty(0, dtype=np.int64)
         if size:
             self.num, label = connected_components(within, directed=False)
@@ -195,12 +191,12 @@ class _Segments:
 
         # Edges to and from a portal end at a copy of it, one per segment.
         crossing = out | into
-        segment = np.where(out, self.segment[tail], self.segment[head])
-        slot = self._slots(
-            segment[crossing], np.where(out, head, tail)[crossing]
-        )
+        segment = np.where(out, self.segment[tail], self.segment[head])[
+            crossing
+        ]
+        portal = np.where(out, head, tail)[crossing]
         copy = np.full(tail.size, -1)
-        copy[crossing] = self._copies(segment[crossing], slot)
+        copy[crossing] = self._copies(segment, self._slots(segment, portal))
         used = inside | crossing
         cut_tail = np.where(into, copy, cut_node[tail])
         cut_head = np.where(out, copy, cut_node[head])
@@ -234,11 +230,9 @@ class _Segments:
             return np.full(size, np.inf), np.full(size, -1)
         tail, head, edge_cost = self.cut
         ends = (head, tail) if reverse else (tail, head)
+        graph = csr_array((edge_cost, ends), shape=(size, size))
         cost, before, _ = dijkstra(
-            csr_array((edge_cost, ends), shape=(size, size)),
-            indices=starts,
-            min_only=True,
-            return_predecessors=True,
+            graph, indices=starts, min_only=True, return_predecessors=True
         )
         return cost, np.maximum(before, -1)
 

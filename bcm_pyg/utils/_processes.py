@@ -80,7 +80,7 @@ class Processes:
         return self.gather(part, dim=1)[:, : columns.numel()]
 
     def positions(self, num: int) -> Tensor | None:
-        """The part of this process, of equal length; None if there is but one.
+        """The part of this process, of equal length; None if nothing to divide.
 
         Parts follow each other, and the last begin again from the first.
         """

@@ -122,8 +122,7 @@ class Adjacency:
     def route_costs(self, nodes: Tensor) -> Tensor:
         """What routes :obj:`[B, L]` cost, float64 :obj:`[B]`."""
         edge = self.route_edges(nodes)
-        cost = self.cost[edge].double()
-        return cost.masked_fill(edge < 0, 0).sum(dim=1)
+        return self.cost[edge].double().masked_fill(edge < 0, 0).sum(dim=1)
 
     def chunks(self, nodes: Tensor, max_edges: int) -> Iterator[slice]:
         """Parts with less than :obj:`max_edges` plus one node's out-edges."""
@@ -150,12 +149,9 @@ def cut_loops(nodes: Tensor) -> Tensor:
     nodes = nodes.clone()
     for query in twice.any(dim=1).nonzero().squeeze(1).tolist():
         route: dict[int, None] = {}
-        for node in nodes[query].tolist():
-            if node < 0:
-                break
-            if node in route:
-                while next(reversed(route)) != node:
-                    route.popitem()
+        for node in nodes[query][nodes[query] >= 0].tolist():
+            while node in route and next(reversed(route)) != node:
+                route.popitem()
             route[node] = None
         nodes[query] = -1
         nodes[query, : len(route)] = nodes.new_tensor(list(route))

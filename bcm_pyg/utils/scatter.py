@@ -78,12 +78,10 @@ def scatter_min(
         empty = arg == num_entries
         arg = arg.masked_fill(empty, -1)
 
-    if src.requires_grad and num_entries > 0:
-        value = src.gather(dim, arg.clamp(min=0))
-        value = value.masked_fill(empty, float('inf'))
-    else:
-        value = minimum
-    return value, arg
+    if not src.requires_grad or num_entries == 0:
+        return minimum, arg
+    value = src.gather(dim, arg.clamp(min=0))
+    return value.masked_fill(empty, float('inf')), arg
 
 
 def scatter_amin(src: Tensor, index: Tensor, dim: int, dim_size: int) -> Tensor:

@@ -75,9 +75,8 @@ def nodes_and_edges(graph: Any) -> tuple[Nodes, Edges]:
     import networkx as nx
 
     if not isinstance(graph, nx.Graph):
-        raise BCMError(
-            f'expected a networkx graph (got {type(graph).__name__})'
-        )
+        got = type(graph).__name__
+        raise BCMError(f'expected a networkx graph (got {got})')
     nodes = Nodes(list(graph.nodes), [graph.nodes[n] for n in graph.nodes])
     edges = list(graph.edges(data=True))
     if not edges:
@@ -94,7 +93,7 @@ def cost_name(edges: Edges) -> str:
     found = [name for wanted in COST_NAMES for name in names.get(wanted, [])]
     if len(found) == 1:
         return found[0]
-    if len(found) > 1:
+    if found:
         raise BCMError(
             f'several edge attributes may be costs, {found}: name one with '
             "cost='...'"

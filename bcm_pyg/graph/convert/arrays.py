@@ -50,11 +50,9 @@ def from_arrays(
         raw[name] = _extra(name, value, raw)
     if node_id is not None:
         raw.node_id = as_node_id(node_id)
-        if len(raw.node_id) != len(raw.pos):
-            raise BCMError(
-                f'node_id has {len(raw.node_id)} entries for {len(raw.pos)} '
-                'nodes'
-            )
+        num, nodes = len(raw.node_id), len(raw.pos)
+        if num != nodes:
+            raise BCMError(f'node_id has {num} entries for {nodes} nodes')
         check_distinct(raw.node_id)
     return planning_graph(raw)
 
@@ -91,10 +89,8 @@ def _copied(name: str, value: Array) -> Tensor | np.ndarray:
     if out.dtype.kind == 'f' and out.dtype.itemsize > 8:
         out = out.astype(np.float64)
     if out.dtype.kind == 'u' and out.dtype.itemsize > 1:
-        if out.size and out.max() >= 2**63:
-            raise BCMError(
-                f'{name} reaches {out.max()}, beyond 64-bit integers'
-            )
+        if (most := out.max(initial=0)) >= 2**63:
+            raise BCMError(f'{name} reaches {most}, beyond 64-bit integers')
         out = out.astype(np.int64)
     if out.dtype.kind not in 'biuf':
         return out

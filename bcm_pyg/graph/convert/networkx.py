@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,9 +39,9 @@ def from_networkx(
             :class:`MultiDiGraph`.
         cost (str or callable, optional): The edge attribute with the costs, or
             a function of tail, head and the attributes of an edge.
-            :obj:`"length"` is straight-line length if no edge has an attribute
-            of that name. (default: the one edge attribute that is called
-            weight, cost, length, distance, travel_time or the like)
+            :obj:`"length"` is straight-line length if no edge has such an
+            attribute. (default: the one edge attribute that is called weight,
+            cost, length, distance, travel_time or the like)
         pos (str, list or dict, optional): The node attribute with all
             coordinates, the attributes with one each such as :obj:`("x",
             "y")`, or a dictionary from nodes to coordinates. (default:
@@ -55,9 +55,8 @@ def from_networkx(
             warning. (default: :obj:`False`)
 
     Returns:
-        The canonical graph, with :obj:`node_id`, with :obj:`lonlat` where
-        known, and with :obj:`pos_origin`: add it to :obj:`pos` for the
-        coordinates of the source (or the metres).
+        The canonical graph, with :obj:`node_id`, :obj:`lonlat` where known, and
+        :obj:`pos_origin`: add it to :obj:`pos` for the source's coordinates.
     """
     nodes, edges = source.nodes_and_edges(graph)
     crs = graph.graph.get('crs')
@@ -160,11 +159,8 @@ def _chosen(
     if isinstance(pos, Mapping):
         values = [pos.get(label) for label in nodes.labels]
         return source.as_vectors(values, 'pos', nodes.describe), ()
-    try:
-        axes = list(pos)
-    except TypeError:
-        axes = []
-    if len(axes) == 0 or not all(isinstance(name, str) for name in axes):
+    axes = list(pos) if isinstance(pos, Iterable) else []
+    if not axes or not all(isinstance(name, str) for name in axes):
         raise BCMError(
             'pos must be the name of a node attribute, a list of names or a '
             f'dictionary from nodes to coordinates (got {pos!r})'

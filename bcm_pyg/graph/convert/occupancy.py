@@ -42,8 +42,7 @@ def from_occupancy(
     mask = _mask(occupied)
     check_cells(mask.shape, max_edges)
     free = ~mask
-    steps = []
-    num_edges = 0
+    steps, num_edges = [], 0
     for move, length, box in _steps(free.ndim):
         is_open = free[box[0]].copy()
         for cells in box[1:]:
