@@ -26,13 +26,12 @@ class APF(BasePlanner):
     where :math:`\rho(x)` is the straight-line distance from node :math:`x` to
     the nearest obstacle. Each step goes to the neighbour of least potential,
     the lowest index among equals, without memory: a second visit is a circle
-    and a failure.
+    and a failure. Obstacles are the nodes that :obj:`data.blocked` marks, if it
+    exists; the border is none.
 
-    As the paper says, it uses "only geometric distance rather than edge costs"
-    and is neither learned nor precomputed. The paper gives no gains: the
-    defaults are fitted to its success rates, which cannot tell
-    :math:`k_r = 1` from 0. Obstacles are the nodes that :obj:`data.blocked`
-    marks, if it exists; the border is none.
+    As in the paper, it uses "only geometric distance rather than edge costs".
+    The paper gives no gains: the defaults are fitted to its success rates,
+    which cannot tell :math:`k_r = 1` from 0.
 
     Args:
         data (torch_geometric.data.Data): The graph.
@@ -74,10 +73,7 @@ class APF(BasePlanner):
         return 0
 
     def score(self, nodes: Tensor, goals: Tensor) -> EdgeScores:
-        """Potentials of the neighbours of each node, for its goal.
-
-        It is a :class:`~bcm_pyg.planning.Scorer`.
-        """
+        """Potentials of the neighbours of each node, for its goal."""
         edge, source = self.adjacency.out_edges(nodes)
         potential = self.potential(self.adjacency.dst[edge], goals[source])
         return EdgeScores(edge, source, potential)
@@ -107,15 +103,11 @@ def _obstacles(data: Data) -> Tensor:
     blocked = data.get('blocked')
     if blocked is None:
         return torch.zeros(data.num_nodes, dtype=torch.bool)
-    if (
-        not isinstance(blocked, Tensor)
-        or blocked.dtype != torch.bool
-        or blocked.shape != (data.num_nodes,)
-    ):
-        got = type(blocked).__name__
-        if isinstance(blocked, Tensor):
-            got = f'{blocked.dtype} of shape {tuple(blocked.shape)}'
-        raise BCMError(
-            f'blocked must be a bool tensor [{data.num_nodes}] (got {got})'
-        )
-    return blocked
+    got = type(blocked).__name__
+    if isinstance(blocked, Tensor):
+        if blocked.dtype == torch.bool and blocked.shape == (data.num_nodes,):
+            return blocked
+        got = f'{blocked.dtype} of shape {tuple(blocked.shape)}'
+    raise BCMError(
+        f'blocked must be a bool tensor [{data.num_nodes}] (got {got})'
+    )

@@ -23,8 +23,7 @@ class APSP(BasePlanner):
     The paper's "exact pairwise distance and next-hop tables", with
     :math:`\mathcal{O}(1)` look-up per step. A pair takes 12 bytes (float64
     distance, int32 next hop), blocked cells included: 30.720 MB at
-    :math:`N = 1600`, as in the paper. Nothing here is fitted. In a
-    :class:`~bcm_pyg.planning.Plan`, a look-up counts as an expansion.
+    :math:`N = 1600`, as in the paper. A look-up counts as an expansion.
 
     With :obj:`packed`, only next hops are kept, as positions among the
     out-edges of a node, in as few bits as these take: 2 on a grid, 0.589 MB at
@@ -90,18 +89,16 @@ class APSP(BasePlanner):
         r"""Bytes of the next hops alone, packed: the fair reference.
 
         Each ordered pair of distinct nodes with edges takes :math:`\lceil
-        \log_2 \max_i \deg(i) \rceil` bits, given the graph (which everyone
-        has; distances follow from its costs).
+        \log_2 \max_i \deg(i) \rceil` bits.
         """
         return self._layout.num_bytes
 
     def _tables(self) -> tuple[Tensor, Tensor]:
-        size = (self.adjacency.num_nodes, self.adjacency.num_nodes)
-        # One search against the edges per goal, so rows are goals here.
-        distance = np.empty(size)
-        next_hop = np.empty(size, dtype=np.int32)
         graph = self.adjacency.to_scipy(reverse=True)
-        for trees in search_trees(graph, np.arange(size[0])):
+        # One search against the edges per goal, so rows are goals here.
+        distance = np.empty(graph.shape)
+        next_hop = np.empty(graph.shape, dtype=np.int32)
+        for trees in search_trees(graph, np.arange(len(distance))):
             distance[trees.goals] = trees.distance
             next_hop[trees.goals] = np.maximum(trees.next_hop, -1)
         return torch.from_numpy(distance).T, torch.from_numpy(next_hop).T
@@ -125,8 +122,8 @@ def follow_moves(
 ) -> Plan:
     """Exact routes by a table of moves; a look-up is an expansion.
 
-    From nodes and goals, :obj:`moves` gives the position of the next edge among
-    the out-edges of each node. All goals can be reached.
+    From nodes and goals, :obj:`moves` gives the next edge's position among the
+    out-edges of each node. All goals can be reached.
     """
     begin, head = adjacency.rowptr.numpy(), adjacency.dst.numpy()
 
@@ -150,10 +147,9 @@ class HopLayout:
     r"""Where a packed table keeps a pair's next hop, and in how many bits.
 
     A next hop is stored as the position of its edge among the out-edges of the
-    node, :math:`0` to :math:`\max_i \deg(i) - 1`. If some pair has no route,
-    :math:`\max_i \deg(i)` says so, one more code. Pairs that the graph itself
-    answers are left out: a node with itself, and nodes without edges. Goal
-    follows goal, and for each goal start follows start.
+    node; if some pair has no route, :math:`\max_i \deg(i)` is one more code.
+    A node with itself and nodes without edges are left out. Goal follows goal,
+    and for each goal start follows start.
 
     Attributes:
         nodes: :obj:`[n]` array of the nodes with edges, ascending.
@@ -176,10 +172,10 @@ class HopLayout:
         self._rank = used.numpy().cumsum() - 1
 
     def pack(self, goals: np.ndarray, next_hop: np.ndarray) -> np.ndarray:
-        """The part of a table that belongs to some goals, uint8.
+        """The part of a table for consecutive goals of :obj:`nodes`, uint8.
 
-        Goals are consecutive ones of :obj:`nodes`; parts of 8 end with a whole
-        byte. In :obj:`next_hop`, :obj:`[G, N]`, no route is negative.
+        Parts of 8 end with a whole byte. In :obj:`next_hop`, :obj:`[G, N]`, no
+        route is negative.
         """
         nodes = torch.from_numpy(self.nodes)
         head = torch.from_numpy(next_hop[:, self.nodes]).long()
@@ -211,7 +207,7 @@ def read_bits(packed: np.ndarray, index: np.ndarray, bits: int) -> np.ndarray:
         return out
     byte, shift = np.divmod(index * bits, 8)
     for more in range((bits + 14) // 8):  # as many bytes as it may reach into
-        # What is read in place of a byte beyond the end is masked below.
+        # Whatever is read beyond the end is masked below.
         part = packed[np.minimum(byte + more, packed.size - 1)]
         out |= part.astype(np.int64) << (8 * more)
     return (out >> shift) & ((1 << bits) - 1)

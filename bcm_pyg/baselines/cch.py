@@ -27,18 +27,17 @@ class CCH(BasePlanner):
     <https://doi.org/10.1145/2886843>`_ of RoutingKit, the exact search of road
     planners. Needs the package :obj:`routingkit-cch` (extra :obj:`peers`).
 
-    Nodes are ordered by recursive cuts (inertial flow along the coordinates,
-    the two that spread most), shortcuts bridge every node in this order, and a
-    query looks only upwards from both ends. :obj:`expansions` counts the
-    distinct nodes that it relaxes.
+    Nodes are ordered by recursive cuts (inertial flow along the two coordinates
+    of largest spread), shortcuts bridge every node in this order, and a query
+    looks only upwards from both ends. :obj:`expansions` counts the distinct
+    nodes that it relaxes.
 
     RoutingKit adds up 32-bit integers. Costs are rounded down to multiples of
-    :obj:`resolution`, a power of two as small as the longest route allows, and
-    the cost of a route is the sum of its true costs. So :obj:`lower_bound` is
-    the rounded cost, no more than the optimum and no less than :math:`1 -
-    \varepsilon` times the cost of the route. This :obj:`relative_error`
-    :math:`\varepsilon` is below :math:`10^{-6}` on the paper's grids, and 0 for
-    integers and the like. Routes are simple even where edges cost nothing.
+    :obj:`resolution`, a power of two as small as the longest route allows. The
+    cost of a route is the sum of its true costs; :obj:`lower_bound` is the
+    rounded cost, at most the optimum and at least :math:`1 - \varepsilon` times
+    the cost of the route. This :obj:`relative_error` :math:`\varepsilon` is
+    below :math:`10^{-6}` on the paper's grids, and 0 for integers.
 
     Args:
         data (torch_geometric.data.Data): The graph.
@@ -78,45 +77,36 @@ class CCH(BasePlanner):
         self._tree = EliminationTree(self.adjacency, self.order)
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
-        start, goal = starts.numpy(), goals.numpy()
-        weight, routes = self._search(start, goal)
-        nodes = pad_routes(routes)
-        if self._has_free_edges:
-            # RoutingKit seems to take simple routes, but does not promise to.
-            nodes = cut_loops(nodes)
-        cost = self.adjacency.route_costs(nodes)
-        expansions = torch.from_numpy(self._tree.search_sizes(start, goal))
-        expansions[starts == goals] = 0
-        bound = torch.from_numpy(weight * self.resolution)
-        return replace(
-            Plan.from_routes(cost, nodes, expansions),
-            lower_bound=torch.minimum(bound, cost),
-        )
-
-    def storage_bytes(self) -> int:
-        """Bytes of what RoutingKit keeps on disk, not what is resident.
-
-        That is tail and head of each edge and order and rank of each node, 4
-        bytes each. Costs are the graph's. Shortcuts are made anew when it is
-        loaded: with them, one that runs holds about a kilobyte a node on grids.
-        """
-        return 8 * (self.adjacency.num_edges + self.adjacency.num_nodes)
-
-    def _search(
-        self, start: np.ndarray, goal: np.ndarray
-    ) -> tuple[np.ndarray, list[list[int]]]:
-        """Integer costs and nodes of each route."""
         # A query object belongs to the thread that made it.
         search = self._package.CCHQuery(self._metric)
-        weight = np.zeros(start.size)
+        weight = np.zeros(starts.numel())
         routes = []
-        ends = zip(start.tolist(), goal.tolist(), strict=True)
+        ends = zip(starts.tolist(), goals.tolist(), strict=True)
         for query, pair in enumerate(ends):
             result = search.run(*pair)
             weight[query] = result.distance
             routes.append(result.node_path)
             del result  # or the next search is refused
-        return weight, routes
+        nodes = pad_routes(routes)
+        if self._has_free_edges:
+            # RoutingKit seems to take simple routes, but does not promise to.
+            nodes = cut_loops(nodes)
+        cost = self.adjacency.route_costs(nodes)
+        sizes = self._tree.search_sizes(starts.numpy(), goals.numpy())
+        expansions = torch.from_numpy(sizes)
+        expansions[starts == goals] = 0
+        bound = torch.from_numpy(weight * self.resolution)
+        plan = Plan.from_routes(cost, nodes, expansions)
+        return replace(plan, lower_bound=torch.minimum(bound, cost))
+
+    def storage_bytes(self) -> int:
+        """Bytes of what RoutingKit keeps on disk.
+
+        That is tail and head of each edge and order and rank of each node, 4
+        bytes each. Shortcuts are made anew when it is loaded: with them, it
+        holds about a kilobyte a node in memory on grids.
+        """
+        return 8 * (self.adjacency.num_edges + self.adjacency.num_nodes)
 
     def __repr__(self) -> str:
         return (
@@ -137,12 +127,9 @@ def _plane(pos: Tensor) -> tuple[list[float], list[float]]:
 def integer_costs(adjacency: Adjacency) -> tuple[np.ndarray, float]:
     r"""Costs as integers that 32-bit searches can add up.
 
-    They are :math:`\lfloor c / r \rfloor` for the smallest power of two
-    :math:`r` that keeps every shortest route below the limit. So a sum of
-    integers, times :math:`r`, never exceeds the cost, and costs that are
-    multiples of :math:`r` (integers, halves, ...) lose nothing. Edges that
-    reach the limit are cut to it. Returns the integers, uint32 :obj:`[E]`, and
-    :math:`r`.
+    They are :math:`\lfloor c / r \rfloor`, uint32 :obj:`[E]`, for the smallest
+    power of two :math:`r` that keeps every shortest route below the limit.
+    Edges that reach the limit are cut to it. Also returns :math:`r`.
     """
     cost = adjacency.cost.double().numpy()
     longest = _longest_route(adjacency)
@@ -153,12 +140,9 @@ def integer_costs(adjacency: Adjacency) -> tuple[np.ndarray, float]:
 
 
 def _longest_route(adjacency: Adjacency) -> float:
-    """No shortest route costs more than this.
-
-    Within a strong component, no route costs more than one by way of a fixed
-    node, there and back out. A route leaves each component at most once, by an
-    edge no dearer than the dearest.
-    """
+    """No shortest route costs more than this."""
+    # Inside a strong component it costs no more than by way of a fixed node,
+    # and it leaves each component at most once.
     src, dst = adjacency.src.numpy(), adjacency.dst.numpy()
     cost = adjacency.cost.double().numpy()
     size = (adjacency.num_nodes, adjacency.num_nodes)
@@ -183,11 +167,10 @@ def _longest_route(adjacency: Adjacency) -> float:
 class EliminationTree:
     r"""Which nodes a search in a contraction hierarchy looks at.
 
-    Nodes are eliminated in order, each of them leaving its later neighbours
-    connected to each other; the parent of a node is the first of these. A
-    search goes up from the start and from the goal to the root and relaxes all
-    that it passes, whatever edges cost. Of :obj:`order`, the first node is
-    eliminated first.
+    Nodes are eliminated in :obj:`order`, each of them leaving its later
+    neighbours connected to each other; the parent of a node is the first of
+    these. A search goes up from the start and from the goal to the root and
+    relaxes all that it passes.
     """
 
     def __init__(self, adjacency: Adjacency, order: np.ndarray) -> None:
@@ -225,18 +208,13 @@ class EliminationTree:
 
 
 def _parents(one: np.ndarray, two: np.ndarray, num_nodes: int) -> list[int]:
-    """Parents by rank; a root's is the node above all, :obj:`num_nodes`.
-
-    This is Liu's algorithm: edges in the order of their later end, and paths
-    to the top cut short as they are walked.
-    """
+    """Parents by rank; a root's is :obj:`num_nodes` (Liu's algorithm)."""
     early, late = np.minimum(one, two), np.maximum(one, two)
     by_late = np.argsort(late, kind='stable')
     parent = [num_nodes] * (num_nodes + 1)
     top = parent.copy()
-    for node, last in zip(
-        early[by_late].tolist(), late[by_late].tolist(), strict=True
-    ):
+    ends = np.stack([early, late], axis=1)[by_late]
+    for node, last in ends.tolist():
         while node < last:
             above, top[node] = top[node], last
             if above == num_nodes:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -45,16 +47,15 @@ class CML(BasePlanner):
     At node :math:`i` the planner takes the outgoing action, among those not
     used before in this walk, of largest utility :math:`f_a W_a \cdot (Q_g -
     Q_i)`, if that is positive; else the one of largest :math:`f_a V_a \cdot
-    (Q_g - Q_i)` among all, which has no memory and may oscillate. A walk fails
-    after :math:`N` steps, or earlier where it provably goes in a circle. The
-    affordance :math:`f_a` is 1, or :math:`1 / c_a` if :obj:`weighted`; costs
-    play no part in learning. Both choices are restricted to outgoing actions,
-    where the released code may jump to another node.
+    (Q_g - Q_i)` among all outgoing ones, which may oscillate (the released code
+    may jump to another node here). A walk fails after :math:`N` steps, or
+    earlier where it provably goes in a circle. The affordance :math:`f_a` is 1,
+    or :math:`1 / c_a` if :obj:`weighted`; costs play no part in learning.
 
-    The rules, :obj:`dim` and rates are the authors', and :math:`d (N + 2 A)` is
-    the paper's 13.43M parameters at :math:`N = 1600`. The paper does not state
-    its budget: :obj:`walks` is fitted to its success rates, :obj:`length` and
-    :obj:`epochs` are the authors'. Actions are in the order of the edges.
+    Rules, rates, :obj:`dim`, :obj:`length` and :obj:`epochs` are the authors';
+    :math:`d (N + 2 A)` is the paper's 13.43M parameters at :math:`N = 1600`.
+    The paper does not state its budget: :obj:`walks` is fitted to its success
+    rates. Actions are in the order of the edges.
 
     Args:
         data (torch_geometric.data.Data): The graph. On a directed one, walks
@@ -113,10 +114,9 @@ class CML(BasePlanner):
             )
         size = MAX_BYTES // (17 * num_actions + num_nodes)
         self.batch_size = min(max(1, size), 4096)
-        nodes, actions = (num_nodes, dim), (num_actions, dim)
-        self.Q = rng.standard_normal(nodes, dtype=np.float32)
-        self.V = rng.standard_normal(actions, dtype=np.float32)
-        self.W = rng.standard_normal(actions, dtype=np.float32)
+        self.Q = rng.standard_normal((num_nodes, dim), dtype=np.float32)
+        self.V = rng.standard_normal((num_actions, dim), dtype=np.float32)
+        self.W = rng.standard_normal((num_actions, dim), dtype=np.float32)
         self.V *= np.float32(0.1)
         self.W *= np.float32(0.1)
         routes = random_walks(self.adjacency, walks, length, rng)
@@ -143,16 +143,11 @@ class CML(BasePlanner):
         )
 
     def utilities(self, goals: Tensor) -> tuple[Tensor, Tensor]:
-        """Utility of each action for each goal, by W and by V.
-
-        An action belongs to the node that it leaves. Two of float64
-        :obj:`[G, A]`.
-        """
+        """Utilities of actions for each goal, by W and by V, :obj:`[G, A]`."""
         state = torch.from_numpy(self.Q)
         leaving = state[self.adjacency.src]
-        factor = torch.ones(self.adjacency.num_edges, dtype=torch.float64)
-        if self.weighted:
-            factor = inverse_costs(self.adjacency.cost)
+        cost = self.adjacency.cost
+        factor = inverse_costs(cost if self.weighted else torch.ones_like(cost))
 
         def utility(model: Tensor) -> Tensor:
             # model . (Q_g - Q_i), with the part of i computed once per action.
@@ -193,9 +188,12 @@ class CML(BasePlanner):
             edge, row = adjacency.out_edges(node)
             at = goal_row[query][row], edge
             again = used[query[row], edge]
-            chosen = _choose(
-                by_inverse[at], by_action[at], again, row, query.numel()
+            new = (-by_inverse[at]).masked_fill(
+                again | (by_inverse[at] <= 0), inf
             )
+            best, first = scatter_min(new, row, dim_size=query.numel())
+            _, second = scatter_min(-by_action[at], row, dim_size=query.numel())
+            chosen = torch.where(best < inf, first, second)
             moved = chosen >= 0  # False at a dead end
             chosen, query = chosen[moved], query[moved]
             edge, again = edge[chosen], again[chosen]
@@ -205,8 +203,7 @@ class CML(BasePlanner):
             steps.append((query, node))
             arrived = node == goals[query]
             success[query] = arrived
-            # Over old actions alone, a walk longer than their nodes is a
-            # circle: its end is known before the step limit.
+            # A walk of more old actions than nodes goes in a circle.
             stale[query] = torch.where(again, stale[query] + 1, 0)
             on = ~arrived & (stale[query] <= expansions[query])
             query, node = query[on], node[on]
@@ -237,20 +234,3 @@ def random_walks(
         actions[on, step] = action
         node[on] = head[action]
     return [walk[walk >= 0] for walk in actions]
-
-
-def _choose(
-    by_inverse: Tensor,
-    by_action: Tensor,
-    used: Tensor,
-    row: Tensor,
-    num_rows: int,
-) -> Tensor:
-    """Position in the candidates of the best of each row, -1 if none."""
-    infinite = float('inf')
-    ruled_out = used | (by_inverse <= 0)
-    best, first = scatter_min(
-        (-by_inverse).masked_fill(ruled_out, infinite), row, dim_size=num_rows
-    )
-    _, second = scatter_min(-by_action, row, dim_size=num_rows)
-    return torch.where(best < infinite, first, second)

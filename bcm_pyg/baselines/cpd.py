@@ -27,13 +27,10 @@ class CPD(BasePlanner):
     For every node and goal it knows the first move of a shortest route, as the
     position of an edge among the node's out-edges. Goals are put in an order
     where neighbours are close (depth first), and a node's moves are stored as
-    runs of equal ones. Where several moves are optimal, whichever makes the run
-    longest is taken. A route is a look-up per hop, by binary search in the runs
-    of the current node, for all queries in lock step; a hop counts as an
-    expansion.
-
-    It is built by one search per goal, which takes some 20 seconds at
-    :math:`N = 10^4` and grows with :math:`N^2`.
+    runs of equal ones. Of several optimal moves, the one that makes the run
+    longest is taken. Each hop is a binary search in the runs of the current
+    node and counts as an expansion. It is built by one search per goal, some 20
+    seconds at :math:`N = 10^4`, growing with :math:`N^2`.
 
     Args:
         data (torch_geometric.data.Data): The graph.
@@ -68,15 +65,14 @@ class CPD(BasePlanner):
         self._search_steps = int(num_runs.max() - 1).bit_length()
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
-        return follow_moves(
-            self.adjacency, starts.numpy(), goals.numpy(), self.first_moves
-        )
+        ends = starts.numpy(), goals.numpy()
+        return follow_moves(self.adjacency, *ends, self.first_moves)
 
     def first_moves(self, nodes: np.ndarray, goals: np.ndarray) -> np.ndarray:
         """The move of each node towards its goal, :obj:`[B]`.
 
-        Nodes must have out-edges, and goals edges that lead to them. A move
-        that equals the node's out-degree means that there is no route.
+        Nodes must have out-edges, and goals in-edges. A move that equals the
+        node's out-degree means that there is no route.
         """
         low = self.rowptr[nodes].astype(np.int64)
         high = self.rowptr[nodes + 1].astype(np.int64)
@@ -90,10 +86,7 @@ class CPD(BasePlanner):
         return run % self.num_moves
 
     def storage_bytes(self) -> int:
-        """Bytes of :obj:`runs`, :obj:`rowptr` and :obj:`rank`.
-
-        The graph, by which a move becomes an edge, is not counted.
-        """
+        """Bytes of :obj:`runs`, :obj:`rowptr` and :obj:`rank`."""
         return self.runs.nbytes + self.rowptr.nbytes + self.rank.nbytes
 
     def __repr__(self) -> str:
@@ -106,18 +99,16 @@ class CPD(BasePlanner):
 def goal_order(adjacency: Adjacency) -> np.ndarray:
     """All nodes that edges lead to, neighbours close to each other.
 
-    The graph is walked depth first, edge directions aside. Of the unvisited
-    neighbours, the one with the fewest unvisited neighbours of its own comes
-    first, so that few stragglers are left for later.
+    The order is depth first, whatever the direction of edges. The neighbour
+    with the fewest unvisited neighbours comes first: it leaves few stragglers.
     """
     graph = adjacency.to_scipy()
     graph.data = np.ones_like(graph.data)  # a cost of 0 is an edge too
     graph = (graph + graph.T).tocsr()
     graph.sort_indices()
     heads = graph.indices.tolist()
-    unvisited = [
-        heads[begin:end] for begin, end in pairwise(graph.indptr.tolist())
-    ]
+    begins = graph.indptr.tolist()
+    unvisited = [heads[begin:end] for begin, end in pairwise(begins)]
     num_unvisited = np.diff(graph.indptr).tolist()
     seen = [False] * adjacency.num_nodes
     order: list[int] = []
@@ -152,15 +143,11 @@ def first_move_runs(
 ) -> Runs:
     """The fewest runs of first moves, in this order, that answer all pairs.
 
-    A move is the position of an edge among the out-edges of its node; one
-    beyond the last means that there is no route. Rows are the nodes with
-    out-edges, columns the goals in the given order. A run goes on for as long
-    as some move is right for all of its goals.
-
-    A move is right if it is the next hop of the goal's search tree, or if it
-    lies on a shortest route and gets strictly nearer. Each such move reduces
-    the distance, or keeps it and goes down the tree, so that walks cannot
-    circle, whatever edges cost nothing and whatever is lost in rounding.
+    Rows are the nodes with out-edges, columns the goals in the given order. A
+    run goes on for as long as some move is right for all of its goals: it is
+    the next hop of the goal's search tree, or it lies on a shortest route and
+    gets strictly nearer. So walks cannot circle, even where edges cost nothing
+    or rounding loses something.
     """
     # Each row gets a last edge, from the node to itself, for 'no route'.
     rows = np.flatnonzero(adjacency.degree().numpy() > 0)
@@ -186,12 +173,8 @@ def first_move_runs(
         edge, row = edge[lowest], row[lowest]
         found.append((rows[row], begin[row], edge - first[row]))
 
-    graph = adjacency.to_scipy(reverse=True)
-    searched = (
-        one
-        for trees in search_trees(graph, goals)
-        for one in zip(*trees, strict=True)
-    )
+    parts = search_trees(adjacency.to_scipy(reverse=True), goals)
+    searched = (one for trees in parts for one in zip(*trees, strict=True))
     bar = tqdm(searched, total=goals.size, disable=not progress)
     for column, (goal, distance, next_hop) in enumerate(bar):
         here, there = distance[src], distance[dst]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import chain
@@ -35,11 +35,8 @@ class Dijkstra(BasePlanner):
 
     With :obj:`per_query`, each query is a search of its own, with a binary
     heap, from the start until the goal is settled; :obj:`expansions` counts
-    what it settled. Costs are the same, up to rounding, and routes as good. It
-    is a loop in Python and pays off only for near goals on large graphs.
-
-    Either way, a start that is its goal needs no search (no expansions), and
-    nothing is kept between queries.
+    what it settled. It is a loop in Python and pays off only for near goals on
+    large graphs. Either way, a start that is its goal has no expansions.
 
     Args:
         data (torch_geometric.data.Data or SimplifiedGraph): The graph.
@@ -72,15 +69,11 @@ class Dijkstra(BasePlanner):
         return 0
 
     def _search_each(self, start: np.ndarray, goal: np.ndarray) -> Plan:
-        found = [
-            _heap_search(self._neighbors, *ends)
-            for ends in zip(start.tolist(), goal.tolist(), strict=True)
-        ]
-        return Plan.from_routes(
-            torch.tensor([one.cost for one in found], dtype=torch.float64),
-            pad_routes([one.route for one in found]),
-            torch.tensor([one.settled for one in found], dtype=torch.long),
-        )
+        ends = zip(start.tolist(), goal.tolist(), strict=True)
+        found = [_heap_search(self._neighbors, *pair) for pair in ends]
+        costs, routes, settled = zip(*found, strict=True)
+        cost = torch.tensor(costs, dtype=torch.float64)
+        return Plan.from_routes(cost, pad_routes(routes), torch.tensor(settled))
 
     def _search_grouped(self, start: np.ndarray, goal: np.ndarray) -> Plan:
         queries, plans = [], []
@@ -129,8 +122,7 @@ def search_trees(
 
     All parts but the last have a :obj:`multiple` of so many goals.
     """
-    room = MAX_BYTES // (12 * multiple * graph.shape[0])
-    size = multiple * max(1, room)
+    size = multiple * max(1, MAX_BYTES // (12 * multiple * graph.shape[0]))
     for first in range(0, goals.size, size):
         part = goals[first : first + size]
         found = dijkstra(graph, indices=part, return_predecessors=True)
@@ -155,7 +147,7 @@ def follow_hops(
     return torch.from_numpy(np.stack(steps, axis=1))
 
 
-def pad_routes(routes: list[list[int]]) -> Tensor:
+def pad_routes(routes: Sequence[list[int]]) -> Tensor:
     """Routes of different lengths as :obj:`[B, L]`, padded with -1."""
     length = np.array([len(route) for route in routes], dtype=np.int64)
     longest = max(1, length.max(initial=0))
@@ -182,9 +174,8 @@ def _by_goal(
 def _plan_by_trees(trees: Trees, rank: np.ndarray, start: np.ndarray) -> Plan:
     """The routes of some queries, given the rank of their goals."""
     cost = trees.distance[rank, start]
-    nodes = follow_hops(
-        start, lambda query, node: trees.next_hop[rank[query], node]
-    )
+    hops = trees.next_hop
+    nodes = follow_hops(start, lambda query, node: hops[rank[query], node])
     nodes[torch.from_numpy(np.isinf(cost))] = -1
     ordered = np.sort(trees.distance, axis=1)
     nearer = np.empty_like(start)
@@ -199,31 +190,19 @@ def _plan_by_trees(trees: Trees, rank: np.ndarray, start: np.ndarray) -> Plan:
     )
 
 
-class _Found(NamedTuple):
-    cost: float
-    route: list[int]
-    settled: int
-
-
 def _neighbors(adjacency: Adjacency) -> Neighbors:
     """The graph as lists, which a loop reads much faster than tensors."""
     out: Neighbors = [[] for _ in range(adjacency.num_nodes)]
-    for tail, head, cost in zip(
-        adjacency.src.tolist(),
-        adjacency.dst.tolist(),
-        adjacency.cost.tolist(),
-        strict=True,
-    ):
+    edges = adjacency.src, adjacency.dst, adjacency.cost
+    for tail, head, cost in zip(*(x.tolist() for x in edges), strict=True):
         out[tail].append((head, cost))
     return out
 
 
-def _heap_search(neighbors: Neighbors, start: int, goal: int) -> _Found:
-    """Searches from the start until the goal is settled.
-
-    Of nodes equally far, the lowest is settled first, and of routes equally
-    good to a node, the first one found stays.
-    """
+def _heap_search(
+    neighbors: Neighbors, start: int, goal: int
+) -> tuple[float, list[int], int]:
+    """Cost and route of a query, and how many nodes were settled."""
     distance = {start: 0.0}
     previous: dict[int, int] = {}
     settled: set[int] = set()
@@ -237,10 +216,10 @@ def _heap_search(neighbors: Neighbors, start: int, goal: int) -> _Found:
             route = [goal]
             while route[-1] in previous:
                 route.append(previous[route[-1]])
-            return _Found(cost, route[::-1], len(settled))
+            return cost, route[::-1], len(settled)
         for head, step in neighbors[node]:
             if cost + step < distance.get(head, inf):
                 distance[head] = cost + step
                 previous[head] = node
                 heappush(heap, (cost + step, head))
-    return _Found(inf, [], len(settled))
+    return inf, [], len(settled)

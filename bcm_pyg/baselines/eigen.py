@@ -35,24 +35,22 @@ class EigenAgent(BasePlanner):
         {\lambda_k + \epsilon} , \qquad L u_k = \lambda_k u_k ,
 
     moving to the neighbour of largest :math:`\Phi`, the lowest index among
-    equals, without memory. (Which are equal is a matter of rounding: a tie may
-    fall otherwise with another number of threads or another batch.) On an
-    undirected graph with all modes, neighbours average above :math:`\Phi(i)`
-    wherever :math:`i \neq g`, so that no node but the goal is a trap.
+    equals, without memory. (Ties depend on rounding, and so on threads and
+    batches.) On an undirected graph with all modes, neighbours average above
+    :math:`\Phi(i)` wherever :math:`i \neq g`: no node but the goal is a trap.
 
     The paper describes "a spectral potential that does not use edge costs",
     built "analytically from the binary graph Laplacian", and counts
     :math:`m = n - 2` modes for the :math:`n` nodes that have edges; the table
-    has a row for all :math:`N` (0 where isolated), 9.824 MB at :math:`N =
-    1600`. The count is exact, the rest a reconstruction: :math:`\Phi`,
-    :obj:`epsilon` and :obj:`sigma` are fitted to the paper's tables, since
-    neither text nor code of the method is public. No choice tried fits all of
-    them.
+    has a row for all :math:`N`, 9.824 MB at :math:`N = 1600`. The rest is a
+    reconstruction, since neither text nor code of the method is public:
+    :math:`\Phi`, :obj:`epsilon` and :obj:`sigma` are fitted to the paper's
+    tables, and no choice tried fits all of them.
 
     Weights are divided by their mean, so that :obj:`epsilon` means the same in
-    all variants. On directed graphs :math:`A` is the mean of both directions;
-    walks follow the edges, and the argument against traps no longer holds. Of
-    all components together, the lowest eigenvalues are kept.
+    all variants. On directed graphs :math:`A` is the mean of both directions,
+    walks follow the edges, and there may be traps. Of all components together,
+    the lowest eigenvalues are kept.
 
     Args:
         data (torch_geometric.data.Data): The graph.
@@ -95,6 +93,8 @@ class EigenAgent(BasePlanner):
         check_choice('solver', solver, SOLVERS)
         check_float('epsilon', epsilon)
         check_float('sigma', sigma, positive=True)
+        if modes is not None:
+            check_int('modes', modes, 1)
         self.weights = weights
         self.epsilon = epsilon
         self.sigma = sigma
@@ -106,7 +106,13 @@ class EigenAgent(BasePlanner):
         self.batch_size = min(max(1, size), 4096)
         self._potentials: tuple[Tensor, Tensor, float] | None = None
         components = self._components()
-        self.modes = _num_modes(modes, sum(c.size for c in components))
+        most = sum(part.size for part in components)
+        self.modes = max(most - 2, 2) if modes is None else int(modes)
+        if self.modes > most:
+            raise BCMError(
+                f'modes must be at most {most}, the number of nodes with edges '
+                f'(got {modes})'
+            )
         if self.storage_bytes() > MAX_TABLE_BYTES:
             raise BCMError(
                 f'a table of {self.modes} modes of {self.adjacency.num_nodes} '
@@ -131,17 +137,11 @@ class EigenAgent(BasePlanner):
         return 4 * (self.adjacency.num_nodes + 1) * self.modes
 
     def score(self, nodes: Tensor, goals: Tensor) -> EdgeScores:
-        r"""Minus :math:`\Phi` of the neighbours of each node, for its goal.
-
-        The potentials of the goals asked last are kept: as long as no other
-        goal is asked for, a step is a look-up.
-        """
-        kept = self._potentials  # one look, as other threads may change it
-        if (
-            kept is None
-            or kept[2] != self.epsilon
-            or not bool(torch.isin(goals, kept[0]).all())
-        ):
+        r"""Minus :math:`\Phi` of the neighbours of each node, for its goal."""
+        # Those of the last goals are kept; other threads may change them.
+        kept = self._potentials
+        is_known = kept is not None and kept[2] == self.epsilon
+        if kept is None or not (is_known and torch.isin(goals, kept[0]).all()):
             unique = goals.unique()
             kept = unique, self.potential(unique), self.epsilon
             self._potentials = kept
@@ -208,26 +208,12 @@ class EigenAgent(BasePlanner):
 def inverse_costs(cost: Tensor) -> Tensor:
     r"""One over each cost, float64 :obj:`[E]`.
 
-    A cost of 0 has no inverse and counts as the smallest positive cost of the
-    graph; where there is none, all inverses are 1.
+    A cost of 0 counts as the smallest positive one, or 1 if there is none.
     """
     cost = cost.double()
     positive = cost[cost > 0]
-    if positive.numel() == 0:
-        return torch.ones_like(cost)
-    return 1 / cost.clamp(min=float(positive.min()))
-
-
-def _num_modes(modes: int | None, num_nodes: int) -> int:
-    if modes is None:
-        return max(num_nodes - 2, 2)
-    check_int('modes', modes, 1)
-    if modes > num_nodes:
-        raise BCMError(
-            f'modes must be at most {num_nodes}, the number of nodes with '
-            f'edges (got {modes})'
-        )
-    return int(modes)
+    least = float(positive.min()) if positive.numel() else 1.0
+    return 1 / cost.clamp(min=least)
 
 
 def _smallest(

@@ -11,11 +11,6 @@ from bcm_pyg.errors import BCMError
 #: Codes on an axis: a larger table is a mistake, not a map.
 MAX_CODE = 2**24
 
-_SIMPLIFIED = (
-    ': of a simplified graph pass .data for the map, and .full for queries, '
-    'routes and evaluate'
-)
-
 
 def is_homogeneous(data: object) -> None:
     """Refuses everything but one plain :obj:`Data` with an edge_index."""
@@ -30,10 +25,13 @@ def is_homogeneous(data: object) -> None:
             'element, batch[i]'
         )
     if not isinstance(data, Data):
-        raise BCMError(
-            f'expected a torch_geometric.data.Data (got {type(data).__name__})'
-            + (_SIMPLIFIED if hasattr(data, 'full') else '')
-        )
+        got = f'(got {type(data).__name__})'
+        if hasattr(data, 'full'):
+            got += (
+                ': of a simplified graph pass .data for the map, and .full for '
+                'queries, routes and evaluate'
+            )
+        raise BCMError(f'expected a torch_geometric.data.Data {got}')
     if data.get('edge_index') is None:
         if data.get('adj_t') is not None:
             raise BCMError(
@@ -66,8 +64,6 @@ def position(name: str, value: object) -> Tensor:
     pos = _plain_tensor(name, value)
     if pos.is_meta:  # so is all that is on the same device
         raise BCMError(f'{name} must have data (got a tensor on {pos.device})')
-    if pos.dtype == torch.bool:
-        raise BCMError(f'{name} must hold numbers (got {pos.dtype})')
     if pos.dim() != 2 or pos.size(0) == 0 or pos.size(1) == 0:
         raise BCMError(
             f'{name} must have shape [num_nodes, axes] with at least one node '
@@ -79,11 +75,9 @@ def position(name: str, value: object) -> Tensor:
         raise BCMError(
             f'{name} must be finite (node {node} is at {pos[node].tolist()})'
         )
-    span = pos.double().abs().max()
-    if float(span) > torch.finfo(torch.float32).max / 4:
-        raise BCMError(
-            f'{name} is too large for float32 (up to {float(span):g})'
-        )
+    span = float(pos.double().abs().max())
+    if span > torch.finfo(torch.float32).max / 4:
+        raise BCMError(f'{name} is too large for float32 (up to {span:g})')
     return pos
 
 
@@ -102,10 +96,7 @@ def num_nodes(data: Data, expected: int) -> None:
 
 def edge_index(data: Data, num_nodes: int, device: torch.device) -> Tensor:
     """Edges: integers in range, of shape [2, E]."""
-    index = _plain_tensor('edge_index', data.edge_index)
-    _same_device('edge_index', index, device)
-    if index.is_floating_point() or index.dtype == torch.bool:
-        raise BCMError(f'edge_index must be of type long (got {index.dtype})')
+    index = _plain_tensor('edge_index', data.edge_index, device, is_long=True)
     if index.dim() != 2 or index.size(0) != 2:
         turned = index.dim() == 2 and index.size(1) == 2
         raise BCMError(
@@ -125,10 +116,7 @@ def edge_index(data: Data, num_nodes: int, device: torch.device) -> Tensor:
 
 def edge_cost(name: str, value: object, index: Tensor) -> Tensor:
     """Costs: finite, not negative, one per edge; returned as float32."""
-    cost = _plain_tensor(name, value)
-    _same_device(name, cost, index.device)
-    if cost.dtype == torch.bool:
-        raise BCMError(f'{name} must hold numbers (got {cost.dtype})')
+    cost = _plain_tensor(name, value, index.device)
     if cost.dim() == 2 and cost.size(1) == 1:
         cost = cost.squeeze(1)
     if cost.dim() != 1:
@@ -136,10 +124,8 @@ def edge_cost(name: str, value: object, index: Tensor) -> Tensor:
             f'{name} must have shape [E] or [E, 1] to serve as edge costs (got '
             f'{tuple(cost.shape)}); pass one column, as cost=data.{name}[:, 0]'
         )
-    if cost.numel() != index.size(1):
-        raise BCMError(
-            f'{name} has {cost.numel()} entries for {index.size(1)} edges'
-        )
+    if (num := cost.numel()) != index.size(1):
+        raise BCMError(f'{name} has {num} entries for {index.size(1)} edges')
     single = cost.float()
     bad = ~torch.isfinite(single) | (cost.double() < 0)  # before underflow
     if bool(bad.any()):
@@ -155,15 +141,10 @@ def coord(data: Data, num_nodes: int, device: torch.device) -> Tensor | None:
     """Integer codes per axis: not negative, of shape [N, A]; or none."""
     if data.get('coord') is None:
         return None
-    codes = _plain_tensor('coord', data.coord)
-    _same_device('coord', codes, device)
-    if codes.is_floating_point() or codes.dtype == torch.bool:
-        raise BCMError(f'coord must be of type long (got {codes.dtype})')
+    codes = _plain_tensor('coord', data.coord, device, is_long=True)
     if codes.dim() != 2 or codes.size(0) != num_nodes or codes.size(1) == 0:
-        raise BCMError(
-            f'coord must have shape [{num_nodes}, axes] (got '
-            f'{tuple(codes.shape)})'
-        )
+        got = tuple(codes.shape)
+        raise BCMError(f'coord must have shape [{num_nodes}, axes] (got {got})')
     if int(codes.max()) >= MAX_CODE:
         raise BCMError(
             f'coord reaches {int(codes.max())}: a map stores every code up to '
@@ -178,19 +159,15 @@ def coord(data: Data, num_nodes: int, device: torch.device) -> Tensor | None:
     return codes.long()
 
 
-def has_edges(kept: Tensor) -> None:
-    """A graph without edges has nothing to plan."""
-    if kept.numel() == 0:
-        raise BCMError(
-            'the graph has no edges (self-loops do not count): nothing to plan'
-        )
-
-
-def _plain_tensor(name: str, value: object) -> Tensor:
+def _plain_tensor(
+    name: str,
+    value: object,
+    device: torch.device | None = None,
+    is_long: bool = False,
+) -> Tensor:
     if not isinstance(value, Tensor):
-        raise BCMError(
-            f'{name} must be a torch.Tensor (got {type(value).__name__})'
-        )
+        got = type(value).__name__
+        raise BCMError(f'{name} must be a torch.Tensor (got {got})')
     if value.layout != torch.strided:
         raise BCMError(f'{name} must be a dense tensor (got {value.layout})')
     if value.is_complex():
@@ -198,12 +175,12 @@ def _plain_tensor(name: str, value: object) -> Tensor:
     is_eight_bit = value.is_floating_point() and value.element_size() == 1
     if is_eight_bit or value.is_quantized:
         raise BCMError(f'{name} must hold plain numbers (got {value.dtype})')
-    return value.detach() if value.requires_grad else value
-
-
-def _same_device(name: str, value: Tensor, device: torch.device) -> None:
-    if value.device != device:
+    if device is not None and value.device != device:
         raise BCMError(
             f'{name} is on {value.device} but pos is on {device}: move data '
             'to one device'
         )
+    if value.dtype == torch.bool or (is_long and value.is_floating_point()):
+        wanted = 'be of type long' if is_long else 'hold numbers'
+        raise BCMError(f'{name} must {wanted} (got {value.dtype})')
+    return value.detach() if value.requires_grad else value

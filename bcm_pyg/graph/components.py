@@ -9,24 +9,18 @@ from bcm_pyg.utils import Adjacency
 from .planning_graph import owner_of, planning_graph, take
 
 #: Attributes whose owner is known, whatever their length.
-OWNERS = {
-    'edge_index': 'edge',
-    'edge_cost': 'edge',
-    'pos': 'node',
-    'coord': 'node',
-    'pos_origin': 'graph',
-}
+OWNERS = dict.fromkeys(('edge_index', 'edge_cost'), 'edge')
+OWNERS |= {'pos': 'node', 'coord': 'node', 'pos_origin': 'graph'}
 
 
 def largest_component(data: Data) -> Data:
     """The largest part of a graph in which every node can reach every other.
 
     A street network that is cut out of a larger one has streets that lead out
-    of it and not back. The result says what was dropped:
-    :obj:`dropped_nodes` is the number of nodes that were, and :obj:`node_id`
-    holds the labels of the others (their numbers in :obj:`data`, if it has no
-    :obj:`node_id`). Of several components of the same size the one with the
-    first node is taken.
+    of it and not back. :obj:`dropped_nodes` of the result is the number of
+    nodes dropped, and :obj:`node_id` holds the labels of the others (their
+    numbers in :obj:`data`, if it has no :obj:`node_id`). Of components of the
+    same size the one with the first node is taken.
 
     Args:
         data (torch_geometric.data.Data): The graph. It is not changed.

@@ -6,11 +6,7 @@ from torch_geometric.data import Data
 
 
 def fingerprint(data: Data) -> str:
-    """A digest of edges, costs and coordinates of a canonical graph.
-
-    Canonical graphs have their edges sorted, so the order in which a user lists
-    edges does not matter.
-    """
+    """A digest of edges, costs and coordinates of a canonical graph."""
     digest = hashlib.sha256(f'{data.num_nodes} {data.num_edges}'.encode())
     for name in ('edge_index', 'edge_cost', 'pos', 'coord'):
         value = data.get(name)

@@ -25,10 +25,9 @@ MAX_BYTES = 2**27
 class FullRoutes:
     """Takes queries on a full graph to its simplified one, and routes back.
 
-    A forced node has up to two portals by which its segment is left, and two by
-    which it is entered, so that a query has up to four :class:`Candidates`. If
-    start and goal are in one segment, exact search among its few nodes also
-    connects them there.
+    Start and goal have up to two portals each, so that a query has up to four
+    :class:`Candidates`. If they are in one segment, exact search among its few
+    nodes also connects them there.
 
     Args:
         graph (SimplifiedGraph): The graph.
@@ -55,21 +54,13 @@ class FullRoutes:
         cost = leaving.repeat_interleave(2, dim=1) + entering.repeat(1, 2)
         there = torch.isfinite(cost) & (starts != goals)[:, None]
         query, which = there.nonzero().unbind(1)
-        return Candidates(
-            query,
-            which,
-            exits[query, which // 2],
-            entries[query, which % 2],
-            cost[query, which],
-        )
+        ends = exits[query, which // 2], entries[query, which % 2]
+        return Candidates(query, which, *ends, cost[query, which])
 
     def _portals(self, nodes: Tensor, cost: Tensor) -> tuple[Tensor, Tensor]:
-        """Portals of each node and the cost between them, both :obj:`[B, 2]`.
-
-        A node that is not forced is its own portal.
-        """
+        """Portals of each node and their costs, both :obj:`[B, 2]`."""
         graph = self.graph
-        itself = graph.simplified_node[nodes]
+        itself = graph.simplified_node[nodes]  # its own portal, if not forced
         forced = (itself < 0)[:, None]
         own = torch.stack([itself, torch.full_like(itself, -1)], dim=1)
         free = torch.tensor([0.0, INF], dtype=torch.float64)
@@ -81,19 +72,13 @@ class FullRoutes:
     def num_bytes(self) -> int:
         """Bytes of its tables."""
         tables = [getattr(self.graph, f.name) for f in fields(self.graph)]
-        return self._inside.num_bytes() + sum(
-            table.numel() * table.element_size()
-            for table in tables
-            if isinstance(table, Tensor)
-        )
+        sizes = [table.nbytes for table in tables if isinstance(table, Tensor)]
+        return self._inside.num_bytes() + sum(sizes)
 
     def unpack(
         self, core: Tensor, starts: Tensor, goals: Tensor, which: Tensor
     ) -> Tensor:
-        """Routes between portals as routes on the full graph.
-
-        The forced nodes are put in again. They may lead back to a node of the
-        route: such loops are cut.
+        """Routes between portals as routes on the full graph, without loops.
 
         Args:
             core (torch.Tensor): Nodes of :obj:`Q` routes from exits to entries,
@@ -126,7 +111,7 @@ class FullRoutes:
         nth = nth - (inner.cumsum(0) - inner).repeat_interleave(inner)
         column = begin[query, step].repeat_interleave(inner) + 1 + nth
         nodes[query.repeat_interleave(inner), column] = graph.inner[first + nth]
-        return cut_loops(nodes)
+        return cut_loops(nodes)  # forced nodes may lead back to the route
 
 
 class Candidates(NamedTuple):
@@ -170,14 +155,7 @@ def _put(nodes: Tensor, values: Tensor, column: Tensor) -> None:
 
 
 class _InsideSegments:
-    """Exact search between forced nodes of the same segment.
-
-    There is one search per distinct goal, among the nodes of its segment.
-
-    Args:
-        graph (SimplifiedGraph): The graph.
-        adjacency (Adjacency): The edges of the full graph.
-    """
+    """Exact search between forced nodes of a segment, one per goal."""
 
     def __init__(self, graph: SimplifiedGraph, adjacency: Adjacency) -> None:
         self.graph = graph
@@ -194,24 +172,21 @@ class _InsideSegments:
         head = self._rank[adjacency.dst.numpy()]
         inside = (tail >= 0) & (head >= 0)
         cost = adjacency.cost.double().numpy()[inside]
-        self._reversed = csr_array(
-            (cost, (head[inside], tail[inside])),
-            shape=(self._node.size, self._node.size),
-        )
+        size = (self._node.size, self._node.size)
+        ends = head[inside], tail[inside]
+        self._reversed = csr_array((cost, ends), shape=size)
 
     def __call__(self, starts: Tensor, goals: Tensor) -> Tensor:
         """Routes :obj:`[B, L]` inside a segment; -1 where there is none."""
         segment = self.graph.segment
         same = (segment[starts] == segment[goals]) & (segment[starts] >= 0)
         query = (same & (starts != goals)).nonzero().squeeze(1)
-        found = [
-            (part[which], routes)
-            for number in segment[goals[query]].unique().tolist()
-            for part in [query[segment[goals[query]] == number]]
-            for which, routes in self._search(
-                number, starts[part].numpy(), goals[part].numpy()
-            )
-        ]
+        found = []
+        for number in segment[goals[query]].unique().tolist():
+            part = query[segment[goals[query]] == number]
+            ends = starts[part].numpy(), goals[part].numpy()
+            for which, routes in self._search(number, *ends):
+                found.append((part[which], routes))
         longest = max((routes.size(1) for _, routes in found), default=1)
         nodes = starts.new_full((starts.numel(), longest), -1)
         nodes[:, 0] = torch.where(starts == goals, starts, -1)
@@ -230,11 +205,8 @@ class _InsideSegments:
         chunk = max(1, MAX_BYTES // (12 * (end - begin)))
         for first in range(0, unique.size, chunk):
             query = np.flatnonzero((goal >= first) & (goal < first + chunk))
-            cost, step = dijkstra(
-                edges,
-                indices=unique[first : first + chunk],
-                return_predecessors=True,
-            )
+            part = unique[first : first + chunk]
+            cost, step = dijkstra(edges, indices=part, return_predecessors=True)
             query = query[np.isfinite(cost[goal[query] - first, start[query]])]
             search, at = goal[query] - first, start[query]
             columns = []

@@ -74,26 +74,27 @@ def labels_of(data: Data, nodes: Ids | None = None) -> list[Any]:
 
 
 def as_node_id(labels: Sequence[Any] | np.ndarray | Tensor) -> Any:
-    """Labels in a form that every step of PyG carries along unchanged.
-
-    Integers become a tensor, all else an array of objects: in a list,
-    :meth:`Data.to` would make lists of tuples.
-    """
+    """Labels in a form that PyG does not change: a tensor or an array."""
     if isinstance(labels, Tensor):
         return labels.detach().clone()
     labels = _as_list(labels)
-    if all(_is_int64(label) for label in labels):
+    if all(
+        isinstance(label, Integral)
+        and not isinstance(label, bool)
+        and -(2**63) <= int(label) < 2**63
+        for label in labels
+    ):
         return torch.tensor([int(label) for label in labels], dtype=torch.long)
+    # In a list, Data.to would make lists of tuples.
     return np.fromiter(labels, dtype=object, count=len(labels))
 
 
 def check_distinct(labels: Sequence[Any] | np.ndarray | Tensor) -> None:
     """Refuses labels that do not tell nodes apart."""
-    seen: set[Any] = set()
+    first: dict[Any, int] = {}
     for node, label in enumerate(_as_list(labels)):
         try:
-            is_known = label in seen
-            seen.add(label)
+            is_known = first.setdefault(label, node) != node
         except TypeError as error:
             raise BCMError(f'node_id must hold labels: {error}') from None
         if is_known:
@@ -101,14 +102,6 @@ def check_distinct(labels: Sequence[Any] | np.ndarray | Tensor) -> None:
                 f'node_id has the same label for several nodes ({label!r} is '
                 f'that of node {node} too)'
             )
-
-
-def _is_int64(label: object) -> bool:
-    return (
-        isinstance(label, Integral)
-        and not isinstance(label, bool)
-        and -(2**63) <= int(label) < 2**63
-    )
 
 
 def _as_list(labels: Iterable[Any]) -> list[Any]:

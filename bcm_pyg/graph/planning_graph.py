@@ -28,13 +28,12 @@ def planning_graph(
     :obj:`edge_cost` (float32, finite, :math:`\geq 0`), :obj:`pos` (float32)
     and :obj:`num_nodes`; where coordinates are integers on a grid (up to a
     shift of each axis), also :obj:`coord`, the integer code of each node on
-    each axis. Self-loops are dropped, only the cheapest of parallel edges is
-    kept, isolated nodes stay. Other node and edge attributes are kept. As in
-    PyG, an attribute with one entry per edge belongs to the edges; if there are
-    as many nodes as edges, its name must contain "edge". A float64 :obj:`pos`
-    is centred before it becomes float32, and :obj:`pos_origin`,
-    :obj:`[1, A]`, is what was subtracted. The function is idempotent and does
-    not change :obj:`data`.
+    each axis. Self-loops and all but the cheapest of parallel edges are
+    dropped. Isolated nodes and other attributes stay. As in PyG, an attribute
+    with one entry per edge belongs to the edges; if there are as many nodes as
+    edges, its name must contain "edge". A float64 :obj:`pos` is centred before
+    it becomes float32; :obj:`pos_origin`, :obj:`[1, A]`, is what was
+    subtracted. The function is idempotent and does not change :obj:`data`.
 
     Args:
         data (torch_geometric.data.Data): The graph. Edges are directed: an
@@ -76,14 +75,16 @@ def planning_graph(
         coord = _integer_codes(position)
 
     keep = _cheapest_edges(edge_index, edge_cost, num_nodes)
-    check.has_edges(keep)
-
+    if keep.numel() == 0:
+        raise check.BCMError(
+            'the graph has no edges (self-loops do not count): nothing to plan'
+        )
     num_edges = edge_index.size(1)
     # If all edges stay, so do the tensors: Adjacency is shared by them.
     if not torch.equal(keep, torch.arange(num_edges, device=keep.device)):
         edge_index, edge_cost = edge_index[:, keep], edge_cost[keep]
 
-    # PyG takes the number of edges from the first attribute that may tell it.
+    # PyG infers the number of edges from the first attribute.
     out = Data(edge_index=edge_index.contiguous(), num_nodes=num_nodes)
     reserved = {'num_nodes', 'num_edges', 'edge_index', 'edge_cost'}
     reserved |= {'pos', 'coord', 'pos_origin'}
@@ -145,23 +146,19 @@ def _find_cost(
             )
         tail, head = position.double()[edge_index]
         return 'length', (head - tail).norm(dim=-1)
-    value = check.attribute(
-        data,
-        cost,
-        f'data has no attribute {cost!r} to take edge costs from'
-        f'{_candidates(data, edge_index)}',
-    )
-    return cost, value
+    message = f'data has no attribute {cost!r} to take edge costs from'
+    message += _candidates(data, edge_index)
+    return cost, check.attribute(data, cost, message)
 
 
 def _candidates(data: Data, edge_index: Tensor) -> str:
     """Attributes that may be meant, for an error message."""
     found = [
         key
-        for key in data.keys()
-        if isinstance(data[key], Tensor)
-        and data[key].shape == (edge_index.size(1),)
-        and not data[key].is_complex()
+        for key, value in data
+        if isinstance(value, Tensor)
+        and value.shape == edge_index[0].shape
+        and not value.is_complex()
     ]
     return f' (with one entry per edge: {", ".join(found)})' if found else ''
 
@@ -172,8 +169,7 @@ def _cheapest_edges(
     """Ids of the edges to keep, sorted by tail, then head."""
     tail, head = edge_index
     key = tail * num_nodes + head
-    ids = torch.arange(key.numel(), device=key.device)
-    ids = ids[tail != head]
+    ids = (tail != head).nonzero().squeeze(1)
     # Two stable sorts: by cost, then by key. The first of each run is cheapest.
     ids = ids[edge_cost[ids].sort(stable=True).indices]
     ids = ids[key[ids].sort(stable=True).indices]
@@ -195,11 +191,8 @@ def num_entries(key: str, value: object, data: Data = PLAIN) -> int:
 def owner_of(
     key: str, value: object, num_nodes: int, num_edges: int, data: Data = PLAIN
 ) -> str:
-    """Whether an attribute has an entry per 'node', per 'edge' or neither.
-
-    The rule of :meth:`Data.is_edge_attr`, which infers the number of nodes on
-    its own and may be wrong about it.
-    """
+    """Whether an attribute has an entry per 'node', per 'edge' or neither."""
+    # As Data.is_edge_attr, which may infer a wrong number of nodes.
     size = num_entries(key, value, data)
     if size == num_edges and (num_nodes != num_edges or 'edge' in key):
         return 'edge'
@@ -207,7 +200,7 @@ def owner_of(
 
 
 def take(data: Data, key: str, ids: Tensor) -> object:
-    """Some entries of an attribute that has one per node or edge."""
+    """Some entries of an attribute of nodes or edges."""
     value = data[key]
     if isinstance(value, (list, tuple)):
         return [value[entry] for entry in ids.tolist()]
@@ -218,18 +211,13 @@ def take(data: Data, key: str, ids: Tensor) -> object:
 
 
 def _integer_codes(position: Tensor) -> Tensor | None:
-    """Codes from 0 on each axis where positions are integers on a grid.
-
-    A shift of an axis does not matter: cell centres at .5 are a grid, and so
-    are integers after centring, whose middle may be a half. Integers that are
-    merely a unit (map coordinates in metres) are no grid: almost all entries
-    of a table with one per code would be unused. So the box that the nodes span
-    must not be much larger than their number, unless it is small anyway.
-    """
+    """Codes from 0 on each axis where positions are integers on a grid."""
+    # Up to a shift: cell centres at .5 are a grid, and so are centred integers.
     exact = position.double()
     codes = exact - exact.min(0).values
     if not bool((codes == codes.round()).all()):
         return None
+    # Whole metres on a map are no grid: few codes of a large box are in use.
     sizes = (codes.max(0).values + 1).tolist()
     if max(sizes) > 64 and math.prod(sizes) > 16 * position.size(0):
         return None
@@ -237,15 +225,12 @@ def _integer_codes(position: Tensor) -> Tensor | None:
 
 
 def _as_float32(position: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Coordinates, and what was subtracted from them, if anything.
-
-    That has shape [1, A]: so it is no attribute of nodes or edges.
-    """
+    """Coordinates, and what was subtracted from them, if anything."""
     if position.dtype == torch.float32:
         return position, None
     exact = position.double()
     low, high = exact.aminmax(dim=0, keepdim=True)
-    middle = (low + high) / 2
+    middle = (low + high) / 2  # [1, A], so no attribute of nodes or edges
     return (exact - middle).float(), middle
 
 
@@ -264,6 +249,4 @@ def _whole_origin(
             f'[1, {num_axes}] (got {getattr(before, "shape", before)!s:.80}): '
             'remove it'
         )
-    if origin is None:
-        return before
-    return before.to(origin.device) + origin
+    return before if origin is None else before.to(origin.device) + origin

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,11 +21,10 @@ from .planning_graph import num_entries, planning_graph, take
 class SimplifiedGraph:
     r"""A graph without dead ends and chains, and the tables to undo it.
 
-    On a road network most nodes leave no choice: a route goes on, or turns
-    round. Such *forced* nodes are removed, in connected *segments* that meet
-    the rest of the graph at one or two *portals*. The shortest route through a
-    segment from portal to portal becomes one edge. Shortest distances between
-    the nodes that stay are those of the full graph.
+    *Forced* nodes, which leave a route no choice but to go on or turn round,
+    are removed, in connected *segments* that meet the rest of the graph at one
+    or two *portals*. The shortest route through a segment from portal to portal
+    becomes one edge, so that shortest distances stay the same.
 
     Attributes:
         data: The simplified graph, a canonical planning graph. Its
@@ -83,23 +81,20 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
     """
     full = planning_graph(data)
     adjacency = Adjacency.from_data(full)
-    edges = _Edges(
-        adjacency.src.cpu().numpy(),
-        adjacency.dst.cpu().numpy(),
-        adjacency.cost.cpu().double().numpy(),
-    )
-    forced = _forced_nodes(edges, adjacency.num_nodes)
-    segments = _Segments(edges, forced)
+    src, dst = full.edge_index.cpu().numpy()
+    edges = src, dst, adjacency.cost.cpu().double().numpy()
+    forced = _forced_nodes(src, dst, adjacency.num_nodes)
+    segments = _Segments(*edges, forced)
     node = np.flatnonzero(~forced)
     simplified = np.full(forced.size, -1)
     simplified[node] = np.arange(node.size)
 
-    direct = ~forced[edges.tail] & ~forced[edges.head]
-    kept = [column[direct] for column in edges]
-    none = np.full(direct.sum(), -1)
+    direct = ~forced[src] & ~forced[dst]
+    none = np.full(src.size, -1)
+    kept = [column[direct] for column in (*edges, none, none)]
     tail, head, cost, segment, slot = (
         np.concatenate(pair)
-        for pair in zip([*kept, none, none], segments.crossings(), strict=True)
+        for pair in zip(kept, segments.crossings(), strict=True)
     )
     if not (tail != head).any():
         raise BCMError(
@@ -107,11 +102,10 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
             'rings): there is nothing to learn, use exact search'
         )
     ids = torch.from_numpy(node)
+    ends = np.stack([simplified[tail], simplified[head]])
     reduced = Data(
         pos=full.pos[ids],
-        edge_index=torch.from_numpy(
-            np.stack([simplified[tail], simplified[head]])
-        ),
+        edge_index=torch.from_numpy(ends),
         edge_cost=torch.from_numpy(cost),
         edge_segment=torch.from_numpy(segment),
         edge_slot=torch.from_numpy(slot),
@@ -125,37 +119,23 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
     reduced = planning_graph(reduced)
     segment, slot = reduced.edge_segment.numpy(), reduced.edge_slot.numpy()
     del reduced.edge_segment, reduced.edge_slot
-    through, inner = segments.inner_nodes(segment, slot)
-    tables = {
-        'node': node,
-        'simplified_node': simplified,
-        'portal': np.where(
-            segments.portal >= 0, simplified[segments.portal], -1
-        ),
-        'through': through,
-        'inner': inner,
-        **segments.tables(),
-    }
-    return SimplifiedGraph(
-        data=reduced,
-        full=full,
-        **{name: torch.from_numpy(table) for name, table in tables.items()},
-    )
+    tables = segments.tables()
+    tables['node'], tables['simplified_node'] = node, simplified
+    portal = segments.portal
+    tables['portal'] = np.where(portal >= 0, simplified[portal], -1)
+    tables['through'], tables['inner'] = segments.inner_nodes(segment, slot)
+    tensors = {name: torch.from_numpy(table) for name, table in tables.items()}
+    return SimplifiedGraph(data=reduced, full=full, **tensors)
 
 
-class _Edges(NamedTuple):
-    tail: np.ndarray
-    head: np.ndarray
-    cost: np.ndarray
-
-
-def _forced_nodes(edges: _Edges, num_nodes: int) -> np.ndarray:
+def _forced_nodes(
+    tail: np.ndarray, head: np.ndarray, num_nodes: int
+) -> np.ndarray:
     """Which nodes leave no choice, bool [N]."""
-    ends = np.concatenate([edges.tail, edges.head])
-    others = np.concatenate([edges.head, edges.tail])
-    either = csr_array(
-        (np.ones(ends.size), (ends, others)), shape=(num_nodes, num_nodes)
-    )
+    ends = np.concatenate([tail, head])
+    others = np.concatenate([head, tail])
+    size = (num_nodes, num_nodes)
+    either = csr_array((np.ones(ends.size), (ends, others)), shape=size)
     num_neighbours = np.diff(either.indptr)
     # Dead ends go first; what they hung on may then be a dead end, too.
     degree = num_neighbours.copy()
@@ -183,14 +163,15 @@ def _forced_nodes(edges: _Edges, num_nodes: int) -> np.ndarray:
 
 
 class _Segments:
-    """The forced nodes, cut off from each other at their portals.
+    """The forced nodes, then two portals (slots 0 and 1) per segment."""
 
-    Nodes of the cut graph are the forced nodes, then two portals, slots 0 and
-    1, for each segment.
-    """
-
-    def __init__(self, edges: _Edges, forced: np.ndarray) -> None:
-        tail, head, cost = edges
+    def __init__(
+        self,
+        tail: np.ndarray,
+        head: np.ndarray,
+        cost: np.ndarray,
+        forced: np.ndarray,
+    ) -> None:
         self.num_nodes = forced.size
         self.forced = np.flatnonzero(forced)
         size = self.forced.size
@@ -199,11 +180,9 @@ class _Segments:
         out = forced[tail] & ~forced[head]
         into = ~forced[tail] & forced[head]
         inside = forced[tail] & forced[head]
-        within = csr_array(
-            (cost[inside], (cut_node[tail[inside]], cut_node[head[inside]])),
-            shape=(size, size),
-        )
-        within.data[:] = 1  # a cost of 0 is an edge, too
+        ends = cut_node[tail[inside]], cut_node[head[inside]]
+        # Without costs: a cost of 0 is an edge, too.
+        within = csr_array((np.ones(ends[0].size), ends), shape=(size, size))
         self.num, label = 0, np.empty(0, dtype=np.int64)
         if size:
             self.num, label = connected_components(within, directed=False)
@@ -212,18 +191,16 @@ class _Segments:
 
         # Edges to and from a portal end at a copy of it, one per segment.
         crossing = out | into
-        segment = np.where(out, self.segment[tail], self.segment[head])
-        slot = self._slots(
-            segment[crossing], np.where(out, head, tail)[crossing]
-        )
+        segment = np.where(out, self.segment[tail], self.segment[head])[
+            crossing
+        ]
+        portal = np.where(out, head, tail)[crossing]
         copy = np.full(tail.size, -1)
-        copy[crossing] = self._copies(segment[crossing], slot)
+        copy[crossing] = self._copies(segment, self._slots(segment, portal))
         used = inside | crossing
-        self.cut = _Edges(
-            np.where(into, copy, cut_node[tail])[used],
-            np.where(out, copy, cut_node[head])[used],
-            cost[used],
-        )
+        cut_tail = np.where(into, copy, cut_node[tail])
+        cut_head = np.where(out, copy, cut_node[head])
+        self.cut = cut_tail[used], cut_head[used], cost[used]
         self.to = [self._search(slot, reverse=True) for slot in (0, 1)]
         self.of = [self._search(slot, reverse=False) for slot in (0, 1)]
 
@@ -245,9 +222,7 @@ class _Segments:
         """Nodes of the cut graph that stand for portals of segments."""
         return self.forced.size + 2 * segment + slot
 
-    def _search(
-        self, slot: int, reverse: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _search(self, slot: int, reverse: bool) -> tuple[np.ndarray, ...]:
         """Cost between all nodes and one portal, and the neighbour there."""
         size = self.forced.size + 2 * self.num
         starts = self._copies(np.flatnonzero(self.portal[:, slot] >= 0), slot)
@@ -255,18 +230,14 @@ class _Segments:
             return np.full(size, np.inf), np.full(size, -1)
         tail, head, edge_cost = self.cut
         ends = (head, tail) if reverse else (tail, head)
+        graph = csr_array((edge_cost, ends), shape=(size, size))
         cost, before, _ = dijkstra(
-            csr_array((edge_cost, ends), shape=(size, size)),
-            indices=starts,
-            min_only=True,
-            return_predecessors=True,
+            graph, indices=starts, min_only=True, return_predecessors=True
         )
         return cost, np.maximum(before, -1)
 
     def crossings(self) -> tuple[np.ndarray, ...]:
-        """Routes from portal to portal: tail, head, cost, segment, and the
-        slot of the head.
-        """
+        """Routes between portals: tail, head, cost, segment, slot of head."""
         parts = []
         for slot in (0, 1):
             begin = self._copies(np.arange(self.num), 1 - slot)
@@ -280,13 +251,7 @@ class _Segments:
     def inner_nodes(
         self, segment: np.ndarray, slot: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The forced nodes of each edge: where they begin, and the nodes.
-
-        Args:
-            segment (numpy.ndarray): Which segment each edge crosses, -1 if
-                none.
-            slot (numpy.ndarray): The slot of its head there.
-        """
+        """The forced nodes of each edge: where they begin, and the nodes."""
         edge = np.flatnonzero(segment >= 0)
         toward = slot[edge]
         at = self._copies(segment[edge], 1 - toward)

@@ -20,13 +20,7 @@ def as_path(name: str, value: object) -> Path:
 
 
 def read_file(path: str | PathLike[str], max_bytes: int) -> bytes:
-    """What a file holds, unpacked if it is gzipped.
-
-    Args:
-        path (str or os.PathLike): The file.
-        max_bytes (int): Files that hold more are refused, before they fill the
-            memory: a few packed bytes can unpack to any size.
-    """
+    """What a file holds, unpacked if it is gzipped; at most so many bytes."""
     if as_path('path', path).is_fifo():  # which would make the reader wait
         raise BCMError(f'{path} is not a file')
     parts, room = [], max_bytes
@@ -35,6 +29,7 @@ def read_file(path: str | PathLike[str], max_bytes: int) -> bytes:
             is_packed = file.read(2) == b'\x1f\x8b'
             file.seek(0)
             source = gzip.GzipFile(fileobj=file) if is_packed else file
+            # A few packed bytes can unpack to any size.
             while room >= 0 and (part := source.read(2**20)):
                 parts.append(part)
                 room -= len(part)

@@ -15,8 +15,8 @@ from bcm_pyg.errors import BCMError
 class Processes:
     """The processes of the default group of :mod:`torch.distributed`.
 
-    Methods that send something are to be called by all of them at the same
-    point. A process that works alone sends nothing and gets its own back.
+    All processes must call a method that sends something at the same point. A
+    process that works alone sends nothing and gets its own back.
 
     Args:
         distributed (bool, optional): :obj:`True` asks for an initialised group,
@@ -72,13 +72,7 @@ class Processes:
     def divided(
         self, compute: Callable[[Tensor], Tensor], columns: Tensor
     ) -> Tensor:
-        """What a function makes of columns, :obj:`[*, C]`, each process a part.
-
-        Args:
-            compute (Callable): From some columns :obj:`[P]` to :obj:`[*, P]`,
-                each on its own.
-            columns (torch.Tensor): What to compute it of, :obj:`[C]`.
-        """
+        """What a function makes of columns :obj:`[C]`, :obj:`[*, C]`."""
         mine = self.positions(columns.numel())
         if mine is None:
             return compute(columns)
@@ -86,10 +80,9 @@ class Processes:
         return self.gather(part, dim=1)[:, : columns.numel()]
 
     def positions(self, num: int) -> Tensor | None:
-        """The part of this process among so many things, of equal length.
+        """The part of this process, of equal length; None if nothing to divide.
 
-        Parts follow each other, and the last begin again from the first. None
-        where there is nothing to divide.
+        Parts follow each other, and the last begin again from the first.
         """
         if self.size == 1 or num == 0:
             return None
@@ -98,27 +91,24 @@ class Processes:
 
     def total(self, tensor: Tensor) -> Tensor:
         """The sum over all processes, the same on each to the last bit."""
-        return self._reduced(tensor, 'SUM')
+        return self._sent(tensor, lambda out: dist.all_reduce(out))
 
     def most(self, tensor: Tensor) -> Tensor:
         """The maximum over all processes."""
-        return self._reduced(tensor, 'MAX')
-
-    def _reduced(self, tensor: Tensor, how: str) -> Tensor:
-        if self.size == 1:
-            return tensor
-        out = tensor.to(self._device, copy=True).contiguous()
-        with self._talking():
-            dist.all_reduce(out, getattr(dist.ReduceOp, how))
-        return out.to(tensor.device)
+        return self._sent(
+            tensor, lambda out: dist.all_reduce(out, dist.ReduceOp.MAX)
+        )
 
     def from_leader(self, tensor: Tensor) -> Tensor:
         """What the leader has; the others give something of the same shape."""
+        return self._sent(tensor, lambda out: dist.broadcast(out, src=0))
+
+    def _sent(self, tensor: Tensor, send: Callable[[Tensor], object]) -> Tensor:
         if self.size == 1:
             return tensor
         out = tensor.detach().to(self._device, copy=True).contiguous()
         with self._talking():
-            dist.broadcast(out, src=0)
+            send(out)
         return out.to(tensor.device)
 
     def leaders_numbers(self, numbers: Sequence[float]) -> list[float]:

@@ -19,9 +19,8 @@ from .reachability import Reachability
 class Adjacency:
     """The out-edges of every node, in the order of a canonical graph.
 
-    It is made once for each graph and then shared, together with the
-    reachability (see :meth:`from_data`), and is a copy: it does not change with
-    the graph.
+    It is a copy, made once for each graph and then shared, together with the
+    reachability (see :meth:`from_data`).
 
     Attributes:
         rowptr: :obj:`[N + 1]` where the out-edges of a node begin.
@@ -41,29 +40,26 @@ class Adjacency:
     def from_data(cls, data: Data) -> Adjacency:
         """From a canonical graph (see :func:`bcm_pyg.planning_graph`).
 
-        As long as a tensor :obj:`edge_index` is in use, it is the same object
-        for it, unless edges or costs have changed.
+        The same :obj:`edge_index` gives the same object, unless edges or costs
+        have changed.
         """
         edges, cost = data.edge_index, data.edge_cost
+        num_nodes = int(data.num_nodes)
         with _LOCK:
             known: Adjacency | None = _SHARED.get(edges)
             if known is None or not (
-                known.num_nodes == int(data.num_nodes)
+                known.num_nodes == num_nodes
                 and known.cost.device == cost.device
                 and torch.equal(known.cost, cost)
                 and torch.equal(known.src, edges[0])
                 and torch.equal(known.dst, edges[1])
             ):
-                known = _SHARED[edges] = cls._from_data(data)
+                src, dst = edges.clone().unbind(0)
+                degree = torch.bincount(src, minlength=num_nodes)
+                rowptr = torch.cat([degree.new_zeros(1), degree.cumsum(0)])
+                known = cls(rowptr, src, dst, cost.clone(), num_nodes)
+                _SHARED[edges] = known
             return known
-
-    @classmethod
-    def _from_data(cls, data: Data) -> Adjacency:
-        src, dst = data.edge_index.clone().unbind(0)
-        num_nodes = int(data.num_nodes)
-        degree = torch.bincount(src, minlength=num_nodes)
-        rowptr = torch.cat([degree.new_zeros(1), degree.cumsum(0)])
-        return cls(rowptr, src, dst, data.edge_cost.clone(), num_nodes)
 
     @cached_property
     def reachability(self) -> Reachability:
@@ -114,8 +110,7 @@ class Adjacency:
     def route_edges(self, nodes: Tensor) -> Tensor:
         """Edges along routes :obj:`[B, L]`, of the same shape.
 
-        Padding (-1) and the last node of a route have -1, and a step without an
-        edge has -2.
+        It is -1 at padding (-1) and the last node, -2 where there is no edge.
         """
         out = torch.full_like(nodes, -1)
         tail, head = nodes[:, :-1], nodes[:, 1:]
@@ -127,14 +122,10 @@ class Adjacency:
     def route_costs(self, nodes: Tensor) -> Tensor:
         """What routes :obj:`[B, L]` cost, float64 :obj:`[B]`."""
         edge = self.route_edges(nodes)
-        cost = self.cost[edge].double()
-        return cost.masked_fill(edge < 0, 0).sum(dim=1)
+        return self.cost[edge].double().masked_fill(edge < 0, 0).sum(dim=1)
 
     def chunks(self, nodes: Tensor, max_edges: int) -> Iterator[slice]:
-        """Cuts :obj:`nodes` so that a part has few out-edges.
-
-        A part has less than :obj:`max_edges` plus the degree of one node.
-        """
+        """Parts with less than :obj:`max_edges` plus one node's out-edges."""
         # A node counts as an edge, so that parts end without any.
         size = self.rowptr[nodes + 1] - self.rowptr[nodes] + 1
         part = (size.cumsum(0) - size) // max_edges
@@ -158,12 +149,9 @@ def cut_loops(nodes: Tensor) -> Tensor:
     nodes = nodes.clone()
     for query in twice.any(dim=1).nonzero().squeeze(1).tolist():
         route: dict[int, None] = {}
-        for node in nodes[query].tolist():
-            if node < 0:
-                break
-            if node in route:
-                while next(reversed(route)) != node:
-                    route.popitem()
+        for node in nodes[query][nodes[query] >= 0].tolist():
+            while node in route and next(reversed(route)) != node:
+                route.popitem()
             route[node] = None
         nodes[query] = -1
         nodes[query, : len(route)] = nodes.new_tensor(list(route))

@@ -58,9 +58,9 @@ def as_queries(
     out = as_ids(starts, num_nodes, 'starts'), as_ids(goals, num_nodes, 'goals')
     if type(starts) is int and type(goals) is int:
         return out
-    if _is_single(starts):
+    if np.ndim(starts) == 0:
         return out[0].expand_as(out[1]).contiguous(), out[1]
-    if _is_single(goals):
+    if np.ndim(goals) == 0:
         return out[0], out[1].expand_as(out[0]).contiguous()
     if out[0].numel() != out[1].numel():
         raise BCMError(
@@ -68,7 +68,3 @@ def as_queries(
             f'{out[0].numel()} and {out[1].numel()})'
         )
     return out
-
-
-def _is_single(ids: Ids) -> bool:
-    return np.ndim(ids) == 0

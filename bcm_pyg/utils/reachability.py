@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 class Reachability:
     """Answers which nodes can reach a goal.
 
-    On graphs whose weak components are all strongly connected (every undirected
-    graph) the answer is a comparison of labels. Elsewhere it is so for pairs
-    within a strong component, and for others one breadth-first search against
-    the edges per strong component that has goals.
+    Within a strong component, and on graphs whose weak components are all
+    strongly connected (every undirected graph), the answer is a comparison of
+    labels. Elsewhere it takes one breadth-first search against the edges per
+    strong component that has goals.
 
     Args:
         adjacency (Adjacency): The graph.
@@ -57,8 +57,8 @@ class Reachability:
         if self._reversed is None:
             return out
         # Only between two strong components is there something to search.
-        left = (~out & (self.weak[starts] == self.weak[goals])).nonzero()
-        left = left.squeeze(1)
+        left = ~out & (self.weak[starts] == self.weak[goals])
+        left = left.nonzero().squeeze(1)
         starts, goals = starts[left], goals[left]
         some, inverse = self._one_each(goals)
         chunk = max(1, 2**26 // self.weak.numel())  # 64 MB of masks at a time
@@ -81,8 +81,6 @@ class Reachability:
         assert self._reversed is not None
         out = torch.zeros(goals.numel(), self.weak.numel(), dtype=torch.bool)
         for row, goal in enumerate(goals.tolist()):
-            found = breadth_first_order(
-                self._reversed, goal, return_predecessors=False
-            )
+            found, _ = breadth_first_order(self._reversed, goal)
             out[row, torch.from_numpy(found).long()] = True
         return out.to(goals.device)

@@ -58,8 +58,7 @@ def scatter_min(
     if dim_size is None:
         dim_size = int(index.max()) + 1 if index.numel() > 0 else 0
     if not torch.compiler.is_compiling():
-        dim_size = _check_size(dim_size, src, dim)
-        _check_range(index, dim_size)
+        dim_size = _check_groups(index, dim_size, src, dim)
     backend = _resolve(backend, src)
 
     num_entries = src.size(dim)
@@ -73,19 +72,16 @@ def scatter_min(
         wins = (src == at_minimum) | (src.isnan() & at_minimum.isnan())
         position = torch.arange(num_entries, device=src.device)
         position = _expand(position, src, dim)
+        winner = torch.where(wins, position, num_entries)
         arg = torch.full_like(minimum, num_entries, dtype=torch.long)
-        arg = arg.scatter_reduce(
-            dim, expanded, torch.where(wins, position, num_entries), 'amin'
-        )
+        arg = arg.scatter_reduce(dim, expanded, winner, 'amin')
         empty = arg == num_entries
         arg = arg.masked_fill(empty, -1)
 
-    if src.requires_grad and num_entries > 0:
-        value = src.gather(dim, arg.clamp(min=0))
-        value = value.masked_fill(empty, float('inf'))
-    else:
-        value = minimum
-    return value, arg
+    if not src.requires_grad or num_entries == 0:
+        return minimum, arg
+    value = src.gather(dim, arg.clamp(min=0))
+    return value.masked_fill(empty, float('inf')), arg
 
 
 def scatter_amin(src: Tensor, index: Tensor, dim: int, dim_size: int) -> Tensor:
@@ -102,8 +98,7 @@ def _torch_scatter_amin(
     import torch_scatter
 
     # torch-scatter fills empty groups with 0, misreads groups that hold nothing
-    # below the largest finite number (+inf among them) and skips NaN. What is
-    # below is its part, the rest is ours.
+    # below the largest finite number (+inf among them) and skips NaN.
     largest = torch.finfo(src.dtype).max
     ordinary = src < largest  # False for NaN
     value, _ = torch_scatter.scatter_min(
@@ -170,7 +165,7 @@ def _check(src: Tensor, index: Tensor, dim: int) -> int:
     return dim
 
 
-def _check_size(dim_size: int, src: Tensor, dim: int) -> int:
+def _check_groups(index: Tensor, dim_size: int, src: Tensor, dim: int) -> int:
     try:
         dim_size = index_of(dim_size)
     except TypeError:
@@ -186,10 +181,6 @@ def _check_size(dim_size: int, src: Tensor, dim: int) -> int:
             f'{dim_size} groups would take {num_bytes:.1e} bytes: is an entry '
             'of index wrong?'
         )
-    return dim_size
-
-
-def _check_range(index: Tensor, dim_size: int) -> None:
     bad = (index < 0) | (index >= dim_size)
     if bool(bad.any()):
         first = int(bad.nonzero()[0])
@@ -197,3 +188,4 @@ def _check_range(index: Tensor, dim_size: int) -> None:
             f'index must lie in [0, {dim_size}) (got {int(index[first])} at '
             f'position {first})'
         )
+    return dim_size

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,12 +75,11 @@ def nodes_and_edges(graph: Any) -> tuple[Nodes, Edges]:
     import networkx as nx
 
     if not isinstance(graph, nx.Graph):
-        raise BCMError(
-            f'expected a networkx graph (got {type(graph).__name__})'
-        )
+        got = type(graph).__name__
+        raise BCMError(f'expected a networkx graph (got {got})')
     nodes = Nodes(list(graph.nodes), [graph.nodes[n] for n in graph.nodes])
     edges = list(graph.edges(data=True))
-    if len(edges) == 0:
+    if not edges:
         raise BCMError('the graph has no edges: nothing to plan')
     if not graph.is_directed():
         edges += [(head, tail, values) for tail, head, values in edges]
@@ -100,7 +93,7 @@ def cost_name(edges: Edges) -> str:
     found = [name for wanted in COST_NAMES for name in names.get(wanted, [])]
     if len(found) == 1:
         return found[0]
-    if len(found) > 1:
+    if found:
         raise BCMError(
             f'several edge attributes may be costs, {found}: name one with '
             "cost='...'"
@@ -145,10 +138,11 @@ def planar(nodes: Nodes) -> np.ndarray | None:
 def degrees(nodes: Nodes, partly: bool = False) -> np.ndarray | None:
     """Longitudes and latitudes, [N, 2], if every node has them.
 
-    With :obj:`partly`, it is an error if some nodes have them and some do not.
+    With :obj:`partly`, it is an error if only some nodes have them.
     """
-    for axes in _degree_axes(nodes, partly):
-        return nodes.axes(axes)
+    for axes in _degree_axes(nodes):
+        if partly or nodes.have_all(axes):
+            return nodes.axes(axes)
     return None
 
 
@@ -162,14 +156,9 @@ def known_degrees(nodes: Nodes) -> np.ndarray | None:
     return None
 
 
-def _degree_axes(
-    nodes: Nodes, partly: bool = False
-) -> Iterator[tuple[str, ...]]:
+def _degree_axes(nodes: Nodes) -> list[tuple[str, ...]]:
     names = _names(nodes.attributes)
-    for wanted in DEGREE_NAMES:
-        for axes in _spellings(names, wanted):
-            if partly or nodes.have_all(axes):
-                yield axes
+    return [axes for pair in DEGREE_NAMES for axes in _spellings(names, pair)]
 
 
 def _names(items: Iterable[Attributes]) -> dict[str, list[str]]:
@@ -185,11 +174,7 @@ def _spellings(
     names: Mapping[str, list[str]], wanted: Sequence[str]
 ) -> list[tuple[str, ...]]:
     """How these attributes are spelt; several if they differ in case alone."""
-    out: list[tuple[str, ...]] = [()]
-    for name in wanted:
-        found = names.get(name, [])
-        out = [(*before, spelt) for before in out for spelt in found]
-    return out
+    return list(product(*(names.get(name, []) for name in wanted)))
 
 
 def as_numbers(

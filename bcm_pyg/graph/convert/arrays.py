@@ -40,29 +40,21 @@ def from_arrays(
             names of edge attributes must contain "edge". A string or a number
             belongs to the whole graph.
     """
-    raw = Data(
-        pos=_tensor('pos', pos),
-        edge_index=_tensor('edge_index', edge_index),
-        edge_cost=_tensor('edge_cost', edge_cost),
-    )
+    raw = Data()
+    arrays = {'pos': pos, 'edge_index': edge_index, 'edge_cost': edge_cost}
+    for name, value in arrays.items():
+        raw[name] = _copied(name, value)
+        if not isinstance(raw[name], Tensor):
+            raise BCMError(f'{name} must hold numbers (got {raw[name].dtype})')
     for name, value in extras.items():
         raw[name] = _extra(name, value, raw)
     if node_id is not None:
         raw.node_id = as_node_id(node_id)
-        if len(raw.node_id) != len(raw.pos):
-            raise BCMError(
-                f'node_id has {len(raw.node_id)} entries for {len(raw.pos)} '
-                'nodes'
-            )
+        num, nodes = len(raw.node_id), len(raw.pos)
+        if num != nodes:
+            raise BCMError(f'node_id has {num} entries for {nodes} nodes')
         check_distinct(raw.node_id)
     return planning_graph(raw)
-
-
-def _tensor(name: str, value: Array) -> Tensor:
-    out = _copied(name, value)
-    if not isinstance(out, Tensor):
-        raise BCMError(f'{name} must hold numbers (got {out.dtype})')
-    return out
 
 
 def _extra(name: str, value: Array, raw: Data) -> Any:
@@ -97,10 +89,8 @@ def _copied(name: str, value: Array) -> Tensor | np.ndarray:
     if out.dtype.kind == 'f' and out.dtype.itemsize > 8:
         out = out.astype(np.float64)
     if out.dtype.kind == 'u' and out.dtype.itemsize > 1:
-        if out.size and out.max() >= 2**63:
-            raise BCMError(
-                f'{name} reaches {out.max()}, beyond 64-bit integers'
-            )
+        if (most := out.max(initial=0)) >= 2**63:
+            raise BCMError(f'{name} reaches {most}, beyond 64-bit integers')
         out = out.astype(np.int64)
     if out.dtype.kind not in 'biuf':
         return out

@@ -50,8 +50,7 @@ def read_movingai(
     Nodes are the free cells; :obj:`pos` and :obj:`coord` are their
     :math:`(x, y)` in a :obj:`.map` (y downward, as published) or
     :math:`(x, y, z)` in a :obj:`.3dmap`. Steps are those of
-    :func:`~bcm_pyg.graph.from_occupancy`: to all neighbours, without cutting
-    corners, as the published lengths assume. A map may have several components.
+    :func:`~bcm_pyg.graph.from_occupancy`, as the published lengths assume.
     :obj:`map_name` is the name of the file without its endings.
 
     Args:
@@ -100,11 +99,8 @@ def read_scenarios(path: str | PathLike[str], data: Data) -> Scenarios:
         raise BCMError(f'{path}: {error}') from None
     meant, own = _map_name(name.decode(errors='replace')), data.get('map_name')
     if own is not None and meant != own:
-        warnings.warn(
-            f'{path} is for the map {meant!r}, this one is {own!r}',
-            UserWarning,
-            stacklevel=2,
-        )
+        text = f'{path} is for the map {meant!r}, this one is {own!r}'
+        warnings.warn(text, UserWarning, stacklevel=2)
     return out
 
 
@@ -127,20 +123,17 @@ def _cells(content: bytes, max_edges: int) -> np.ndarray:
             'this is no MovingAI map: it must begin with "type octile", '
             '"height", "width" and "map" (or with "voxel")'
         )
-    height, width = (
-        _size(name.decode(), fields.get(name)) for name in (b'height', b'width')
-    )
+    height = _size('height', fields.get(b'height'))
+    width = _size('width', fields.get(b'width'))
     body = bodies[0].rstrip()
     num_rows = body.count(b'\n')
     if num_rows != height:
         raise BCMError(f'height is {height}, but the map has {num_rows} rows')
     check_cells((height, 1), max_edges)  # before millions of lines are split
     lines = [line.rstrip() for line in body.split(b'\n')[1:]]
-    for row, line in enumerate(lines):
-        if len(line) != width:
-            raise BCMError(
-                f'width is {width}, but row {row} has {len(line)} cells'
-            )
+    for row, got in enumerate(map(len, lines)):
+        if got != width:
+            raise BCMError(f'width is {width}, but row {row} has {got} cells')
     cells = np.frombuffer(b''.join(lines), np.uint8).reshape(height, width)
     blocked = np.isin(cells, list(BLOCKED))
     unknown = ~blocked & ~np.isin(cells, list(FREE))
@@ -210,8 +203,7 @@ def _scenarios(table: np.ndarray, data: Data) -> Scenarios:
     size = data.grid_size[0].tolist()
     axes = len(size)
     node = np.full(size, -1)
-    coord = data.coord.cpu().numpy()
-    node[tuple(coord.T)] = np.arange(len(coord))
+    node[tuple(data.coord.cpu().numpy().T)] = np.arange(len(data.coord))
     ends: list[Tensor] = []
     for name, xyz in (('start', table[:, :axes]), ('goal', table[:, axes:-1])):
         inside = ((xyz >= 0) & (xyz < size) & (xyz % 1 == 0)).all(axis=1)
@@ -225,7 +217,7 @@ def _scenarios(table: np.ndarray, data: Data) -> Scenarios:
             )
         ends.append(torch.from_numpy(ids).to(data.coord.device))
     cost = table[:, -1].copy()
-    bad = ~(np.isfinite(cost) & (cost >= 0))
+    bad = ~np.isfinite(cost) | (cost < 0)
     if bad.any():
         query = int(bad.argmax())
         raise BCMError(f'the length of scenario {query} is {cost[query]}')

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,20 +29,19 @@ def from_networkx(
 ) -> Data:
     r"""A planning graph from a networkx graph of any kind.
 
-    Only coordinates and costs are read. An edge of an undirected graph goes
-    both ways, the cheapest of parallel edges is kept, numbers may be strings.
-    The networkx graph is not changed. :obj:`data.node_id` holds its nodes as
-    labels: see :func:`~bcm_pyg.graph.nodes_from_labels` and
-    :meth:`~bcm_pyg.Plan.to_labels`.
+    Only coordinates and costs are read (numbers may be strings), and the graph
+    is not changed. An edge of an undirected graph goes both ways; the cheapest
+    of parallel edges is kept. :obj:`data.node_id` holds the nodes as labels:
+    see :func:`~bcm_pyg.graph.nodes_from_labels`.
 
     Args:
         graph (networkx.Graph): Also a :class:`DiGraph`, :class:`MultiGraph` or
             :class:`MultiDiGraph`.
         cost (str or callable, optional): The edge attribute with the costs, or
             a function of tail, head and the attributes of an edge.
-            :obj:`"length"` is straight-line length if no edge has an attribute
-            of that name. (default: the one edge attribute that is called
-            weight, cost, length, distance, travel_time or the like)
+            :obj:`"length"` is straight-line length if no edge has such an
+            attribute. (default: the one edge attribute that is called weight,
+            cost, length, distance, travel_time or the like)
         pos (str, list or dict, optional): The node attribute with all
             coordinates, the attributes with one each such as :obj:`("x",
             "y")`, or a dictionary from nodes to coordinates. (default:
@@ -56,9 +55,8 @@ def from_networkx(
             warning. (default: :obj:`False`)
 
     Returns:
-        The canonical graph, with :obj:`node_id`, with :obj:`lonlat` where
-        known, and with :obj:`pos_origin`: add it to :obj:`pos` for the
-        coordinates of the source (or the metres).
+        The canonical graph, with :obj:`node_id`, :obj:`lonlat` where known, and
+        :obj:`pos_origin`: add it to :obj:`pos` for the source's coordinates.
     """
     nodes, edges = source.nodes_and_edges(graph)
     crs = graph.graph.get('crs')
@@ -76,11 +74,10 @@ def build(
 ) -> Data:
     """The planning graph of nodes with known coordinates."""
     node = {name: index for index, name in enumerate(nodes.labels)}
+    ends = [[node[n] for n in part] for part in (edges.tail, edges.head)]
     raw = Data(
         pos=torch.from_numpy(position),
-        edge_index=torch.tensor(
-            [[node[n] for n in edges.tail], [node[n] for n in edges.head]]
-        ),
+        edge_index=torch.tensor(ends),
         node_id=as_node_id(labels),
         num_nodes=len(nodes.labels),
     )
@@ -114,20 +111,24 @@ def _coordinates(
     nodes: source.Nodes, pos: Position | None, project: bool, crs: Any
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Coordinates to plan with; longitudes and latitudes where known."""
-    lonlat = None
-    in_degrees = True
+    lonlat, in_degrees = None, True
     if pos is not None:
         chosen, names = _chosen(nodes, pos)
-        in_degrees = project or bool(
-            {names, names[::-1]} & set(source.DEGREE_NAMES)
-        )
+        are_named = {names, names[::-1]} & set(source.DEGREE_NAMES)
+        in_degrees = project or bool(are_named)
         if names[::-1] in (*source.DEGREE_NAMES, ('x', 'y')):
             lonlat = np.ascontiguousarray(chosen[:, ::-1])
     elif project and (known := source.degrees(nodes)) is not None:
         chosen = known
     elif (flat := source.planar(nodes)) is not None:
         chosen, in_degrees = flat, project
-        if not project and _says_degrees(crs, flat, nodes):
+        if (  # x and y are degrees by the system that OSMnx keeps
+            not project
+            and crs is not None
+            and flat.shape[1] in (2, 3)
+            and are_degrees(crs, flat[:, :2], guess=False)
+            and source.known_degrees(nodes) is None
+        ):
             in_degrees, lonlat = True, flat[:, :2].copy()
     elif (known := source.degrees(nodes)) is not None:
         chosen = known
@@ -149,19 +150,6 @@ def _coordinates(
     return chosen, lonlat
 
 
-def _says_degrees(crs: Any, flat: np.ndarray, nodes: source.Nodes) -> bool:
-    """Whether x and y are degrees by the system that OSMnx keeps.
-
-    Not if nodes have longitudes and latitudes beside them.
-    """
-    return (
-        crs is not None
-        and flat.shape[1] in (2, 3)
-        and are_degrees(crs, flat[:, :2], guess=False)
-        and source.known_degrees(nodes) is None
-    )
-
-
 def _chosen(
     nodes: source.Nodes, pos: Position
 ) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -171,11 +159,8 @@ def _chosen(
     if isinstance(pos, Mapping):
         values = [pos.get(label) for label in nodes.labels]
         return source.as_vectors(values, 'pos', nodes.describe), ()
-    try:
-        axes = list(pos)
-    except TypeError:
-        axes = []
-    if len(axes) == 0 or not all(isinstance(name, str) for name in axes):
+    axes = list(pos) if isinstance(pos, Iterable) else []
+    if not axes or not all(isinstance(name, str) for name in axes):
         raise BCMError(
             'pos must be the name of a node attribute, a list of names or a '
             f'dictionary from nodes to coordinates (got {pos!r})'

@@ -107,7 +107,7 @@ def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
             shape, _, dtype = npy.read_array_header_1_0(file)
         else:
             shape, _, dtype = npy.read_array_header_2_0(file)
-    count = math.prod(int(length) for length in shape)
+    count = math.prod(map(int, shape))
     if dtype.hasobject:
         raise ValueError(
             f'{entry.filename} is an array of objects, which could run code'

@@ -42,8 +42,7 @@ def from_occupancy(
     mask = _mask(occupied)
     check_cells(mask.shape, max_edges)
     free = ~mask
-    steps = []
-    num_edges = 0
+    steps, num_edges = [], 0
     for move, length, box in _steps(free.ndim):
         is_open = free[box[0]].copy()
         for cells in box[1:]:
@@ -95,17 +94,14 @@ def check_cells(shape: tuple[int, ...], max_edges: int) -> None:
 def _steps(
     ndim: int,
 ) -> Iterator[tuple[tuple[Slices, Slices], float, list[Slices]]]:
-    """Half of the moves: their tails and heads, their length, their box.
-
-    The other half are the reverse moves. A move shifts some axes by one; its
-    box are the cells with any of these axes shifted.
-    """
+    """Half of the moves (the others are their reverse): ends, length, box."""
     here, back, ahead = slice(None), slice(None, -1), slice(1, None)
     ends = {0: (here, here), 1: (back, ahead), -1: (ahead, back)}
     for move in product((-1, 0, 1), repeat=ndim):
         if move <= (0,) * ndim:
             continue
         tail, head = zip(*(ends[shift] for shift in move), strict=True)
+        # All cells with any of the axes shifted that the move shifts.
         box = product(*(ends[shift] if shift else (here,) for shift in move))
         yield (tail, head), float(np.count_nonzero(move)) ** 0.5, list(box)
 

@@ -24,12 +24,11 @@ def from_osmnx(
 ) -> Data:
     r"""A planning graph from a street network of OSMnx.
 
-    Reads :obj:`x`, :obj:`y` and one cost. The cheapest of parallel streets is
-    kept, one-way streets stay one-way, nothing else is dropped (see
-    :func:`~bcm_pyg.graph.largest_component`). Other attributes may be lists,
-    strings or missing. OSMnx need not be installed. :obj:`data.node_id` holds
-    the OSM ids of the nodes, :obj:`data.lonlat` their longitudes and latitudes
-    where known.
+    Only :obj:`x`, :obj:`y` and one cost are read. The cheapest of parallel
+    streets is kept; nothing else is dropped (see
+    :func:`~bcm_pyg.graph.largest_component`). OSMnx need not be installed.
+    :obj:`data.node_id` holds the OSM ids of the nodes, :obj:`data.lonlat` their
+    longitudes and latitudes where known.
 
     Args:
         graph (networkx.MultiDiGraph or str or os.PathLike): The network, or a
@@ -81,14 +80,11 @@ class _RootFound(Exception):  # noqa: N818
 
 
 def _read_graphml(path: str | PathLike[str]) -> Any:
-    """A networkx graph from GraphML, all attributes as they are in the file.
-
-    Files with a document type are refused: it can define text that grows
-    without bound, and GraphML has none.
-    """
+    """A networkx graph from GraphML, all attributes as they are in the file."""
     import networkx as nx
 
     content = read_file(path, MAX_BYTES)
+    # GraphML has no document type, which can define text without bound.
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = _refuse
     parser.StartElementHandler = _stop
