@@ -1,16 +1,15 @@
 """Compiled searches and walks: arrays in, arrays out.
 
-A room of its own below planning: it knows numbers, no tensors and no maps.
 Every kernel releases the interpreter lock and takes the scratch memory of its
-thread from the caller. What it computes for a query depends on nothing but that
-query. The plain twins are in :mod:`bcm_pyg.planning._plain`.
-
-It does not import numba; :func:`load_kernels` does, when it is first called.
+thread from the caller. What it computes for a query depends on that query only.
+The plain twins are in :mod:`bcm_pyg.planning._plain`. Numba is imported by the
+first call of :func:`load_kernels`.
 """
 
 from .arrays import (
     NO_BOUNDS,
     TILE,
+    Array,
     Bounds,
     Expanded,
     Found,
@@ -23,6 +22,7 @@ from .arrays import (
 from .loading import load_kernels
 
 __all__ = [
+    'Array',
     'Bounds',
     'Expanded',
     'Found',

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+Array = np.ndarray
 #: Queries that a thread works on side by side (see ``products.py``).
 LANES = 2
 #: Outputs of a layer that are summed up at a time.
@@ -35,7 +36,7 @@ class Map(NamedTuple):
 
     with :math:`G = W_3^\top W_3`. The first term is the same for all
     neighbours, so that their order needs two layers for the pair and a dot
-    product for each edge. Without slopes all passes are made anew.
+    product for each edge. Without slopes all passes are repeated.
 
     The widths :math:`H` and :math:`Z` are padded with zeros to multiples of 32,
     and matrices are cut into tiles of 32 outputs. Of :math:`G` a tile has the
@@ -116,19 +117,8 @@ NO_BOUNDS = Bounds(np.empty((0, 0), np.float32), 1.0, 0.0)
 def blank_map() -> Map:
     """Stands for a map where none is asked."""
     row, tile = np.zeros(TILE, 'f4'), np.zeros((1, TILE * TILE), 'f4')
-    return Map(
-        hidden=tile,
-        bias1=row,
-        weight2=tile,
-        bias2=row,
-        weight3=tile,
-        zeros=row,
-        gram=tile.ravel(),
-        slope=tile,
-        offset=row,
-        scale=1.0,
-        calibrated=False,
-    )
+    layers = tile, row, tile, row, tile, row
+    return Map(*layers, tile.ravel(), tile, row, 1.0, calibrated=False)
 
 
 def scratch_for(num_nodes: int) -> Scratch:

@@ -16,22 +16,12 @@ def compile_all() -> None:
     nodes, cost = np.array([0, 1]), np.ones(2, np.float32)
     graph = Graph(np.array([0, 1, 2]), nodes, nodes[::-1].copy(), cost, 1)
     net, scratch = blank_map(), scratch_for(2)
-    start, goal = np.array([0]), np.array([1])
-    walk(graph, net, scratch, start, goal, True)
-    backtrack(graph, net, scratch, start, goal)
-    lookahead(graph, net, scratch, start, goal, 1)
-    limit, ceiling = np.array([2]), np.array([np.inf])
+    ends = np.array([0]), np.array([1])
+    walk(graph, net, scratch, *ends, True)
+    backtrack(graph, net, scratch, *ends)
+    lookahead(graph, net, scratch, *ends, 1)
+    limits = np.array([2]), np.array([np.inf])
     found = expand(
-        graph,
-        net,
-        NO_BOUNDS,
-        scratch,
-        start,
-        goal,
-        1.0,
-        0,
-        limit,
-        ceiling,
-        False,
+        graph, net, NO_BOUNDS, scratch, *ends, 1.0, 0, *limits, False
     )
-    inside(graph, scratch, start, goal, found.nodes, found.span[:, None], 1)
+    inside(graph, scratch, *ends, found.nodes, found.span[:, None], 1)

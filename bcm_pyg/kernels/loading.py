@@ -29,9 +29,8 @@ def load_kernels() -> Any:
 
 
 def cache_folder() -> Path | None:
-    """Where compiled code is kept, or None if no file can be written there.
-
-    :obj:`NUMBA_CACHE_DIR`, or the cache folder of the user.
+    """Where compiled code is kept: :obj:`NUMBA_CACHE_DIR`, or the cache folder
+    of the user. None if no file can be written there.
     """
     try:
         if given := os.environ.get('NUMBA_CACHE_DIR'):
@@ -98,13 +97,8 @@ def _load() -> ModuleType | None:
 
 
 def _key(version: str) -> str:
-    """What the kernels are compiled from and by.
-
-    A folder of its own for each: numba looks for changes in the file of a
-    function alone, not in those of the functions that it calls.
-    """
+    """Digest of sources and versions: numba misses changes in other files."""
     digest = hashlib.sha256(f'{version} {sys.version}'.encode())
-    here = Path(__file__).parent
-    for source in sorted(here.glob('*.py')):
+    for source in sorted(Path(__file__).parent.glob('*.py')):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]

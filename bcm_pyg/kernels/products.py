@@ -1,9 +1,8 @@
 """Products of vectors with a matrix, for one lane or for two at once.
 
-A product of one vector takes as long as it takes to read the matrix. So kernels
-work on two queries side by side, in two lanes, and one reading serves both. The
-sums of a lane have the same order with and without the other: what a query
-finds does not depend on the batch.
+Reading the matrix is what a product costs, so kernels work on two queries side
+by side, in two lanes. Each lane sums in the same order with and without the
+other, so results do not depend on the batch.
 """
 
 from __future__ import annotations
@@ -39,10 +38,8 @@ add_products: Callable[..., None] = intrinsic(_add_products)
 
 
 def _product_of(lanes: int) -> Callable[..., Any]:
-    """Machine code for so many lanes.
-
-    A loop over the inputs that keeps all sums in registers: written for LLVM,
-    since a loop over arrays writes its sums back at each turn.
+    """A loop over the inputs that keeps all sums in registers; as a loop over
+    arrays it would write them back at each turn.
     """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -63,7 +60,8 @@ def _product_of(lanes: int) -> Callable[..., Any]:
         def load(data: Any, index: Any) -> Any:
             return builder.load(vector_at(data, index), align=4)
 
-        begins = [load(out, part) for out in outputs for part in parts]
+        places = [(out, part) for out in outputs for part in parts]
+        begins = [load(*place) for place in places]
         before = builder.block
         loop = builder.append_basic_block('product')
         after = builder.append_basic_block('product.end')
@@ -91,9 +89,8 @@ def _product_of(lanes: int) -> Callable[..., Any]:
             phi.add_incoming(end, loop)
         builder.cbranch(builder.icmp_signed('<', following, size), loop, after)
         builder.position_at_end(after)
-        places = [(out, part) for out in outputs for part in parts]
-        for (out, part), end in zip(places, more, strict=True):
-            builder.store(end, vector_at(out, part), align=4)
+        for place, end in zip(places, more, strict=True):
+            builder.store(end, vector_at(*place), align=4)
         return context.get_dummy_value()
 
     return code

@@ -18,17 +18,11 @@ INF = np.inf
 HUGE = np.finfo(np.float64).max / 4
 
 # Sums keep their order, numbers may be infinite.
-compiled = njit(nogil=True, cache=CACHES, error_model='numpy')
-fused = njit(
-    nogil=True, cache=CACHES, error_model='numpy', fastmath={'contract'}
-)
+_options: Any = {'nogil': True, 'cache': CACHES, 'error_model': 'numpy'}
+compiled = njit(**_options)
+fused = njit(fastmath={'contract'}, **_options)
 # Sums of products in any order, so that they fill a vector register.
-summed = njit(
-    nogil=True,
-    cache=CACHES,
-    error_model='numpy',
-    fastmath={'contract', 'reassoc', 'nsz'},
-)
+summed = njit(fastmath={'contract', 'reassoc', 'nsz'}, **_options)
 
 _LOG2E = np.float32(1.44269504)
 _LN2_HIGH = np.float32(0.693359375)
@@ -52,9 +46,7 @@ def _float_of(context: Any, bits: Any) -> Any:
 
 @fused
 def _silu(x: Any) -> None:
-    """Sets x to x / (1 + exp(-x)); exp is written out, so that the loop is
-    vectorised.
-    """
+    """Sets x to x / (1 + exp(-x)); exp is written out for vector registers."""
     for k in range(x.size):
         v = x[k]
         t = min(abs(v), _MOST)
@@ -100,9 +92,7 @@ def _layer(weight: Any, bias: Any, x: Any, out: Any, lane: int) -> None:
 
 @compiled
 def _gram_layer(gram: Any, x: Any, out: Any, lane: int) -> None:
-    """Sets out to x @ gram, as :class:`Map` has it: the product of that with x
-    is the squared norm of the output of the last layer.
-    """
+    """Sets out to x @ gram of :class:`Map`; x @ out is the squared norm."""
     for each in range(LANES):
         out[each] = ZERO
     begin = 0
@@ -187,9 +177,8 @@ def score_edges(
                 score = base + (net.offset[edge] + dot)
             else:
                 _edge_output(net, node[each], graph.head[edge], room, each)
-                score = _squared_distance(
-                    room.to_head[each], room.to_goal[each]
-                )
+                ends = room.to_head[each], room.to_goal[each]
+                score = _squared_distance(*ends)
             last = ZERO  # the score of an edge to the goal
             if net.calibrated:
                 last = np.float32(graph.cost[edge] / net.scale)
@@ -255,10 +244,7 @@ def first_stamp(count: Any, note: Any, lane: int) -> int:
 
 @compiled
 def append(lists: Any, span: Any, query: int, end: int, nodes: Any) -> Any:
-    """Adds the list of a query after those of others, which end there.
-
-    Returns the lists, which may have moved.
-    """
+    """Adds the list of a query at the end; returns the lists, maybe moved."""
     more = end + nodes.size
     if more > lists.size:
         larger = np.empty(max(more, 2 * lists.size), np.int64)
@@ -272,24 +258,14 @@ def append(lists: Any, span: Any, query: int, end: int, nodes: Any) -> Any:
 @compiled
 def no_routes(size: int) -> Any:
     """Results of so many queries, to be filled in."""
-    return Found(
-        np.empty(64 * size, np.int64),
-        np.zeros((size, 2), np.int64),
-        np.full(size, INF),
-        np.zeros(size, np.int64),
-        np.full(size, INF),
-        np.zeros(size),
-    )
+    lists, span = np.empty(64 * size, np.int64), np.zeros((size, 2), np.int64)
+    cost, walked = np.full(size, INF), np.full(size, INF)
+    expansions = np.zeros(size, np.int64)
+    return Found(lists, span, cost, expansions, walked, np.zeros(size))
 
 
 @compiled
 def with_lists(found: Any, lists: Any) -> Any:
     """The results with the nodes of all routes."""
-    return Found(
-        lists.copy(),
-        found.span,
-        found.cost,
-        found.expansions,
-        found.walked,
-        found.bound,
-    )
+    _, span, cost, expansions, walked, bound = found
+    return Found(lists.copy(), span, cost, expansions, walked, bound)

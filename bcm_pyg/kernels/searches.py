@@ -145,10 +145,8 @@ def expand(
     ceilings: Any,
     reopen: bool,
 ) -> Any:
-    """Best-first searches (see :meth:`PlainEngine.search`).
-
-    By the scores of the map, or by the bounds if there are any rows. A lane
-    whose search has ended takes the next query.
+    """Best-first searches (see :meth:`PlainEngine.search`) by the scores of the
+    map, or by the bounds if there are any. A free lane takes the next query.
     """
     count, note, heap, nodes = scratch
     size = starts.size
@@ -227,10 +225,7 @@ def _next(
     limit: int,
     ceiling: float,
 ) -> int:
-    """The next node to expand, -1 where the search has ended.
-
-    Nodes have their turn as many at a time as there is room for.
-    """
+    """The next node to expand, in turns of some nodes; -1 at the end."""
     if count[lane, _DONE] == count[lane, _TURN]:
         count[lane, _DONE] = count[lane, _TURN] = 0
         if count[lane, _EXPANDED] >= limit:
@@ -331,12 +326,7 @@ def inside(
     span: Any,
     radius: int,
 ) -> Any:
-    """The best routes through sets of nodes, start and goal among them.
-
-    A set is given by spans [B, K, 2] of members. With a radius, the best route
-    is widened by that many hops, and what is found there joins the set, for
-    another search. Expansions are the nodes of the set in the end.
-    """
+    """See :meth:`PlainEngine.inside`; spans [B, K, 2] are of members."""
     count, note, heap, nodes = scratch
     found, end = no_routes(starts.size), 0
     lists = found.nodes

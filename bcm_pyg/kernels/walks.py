@@ -35,10 +35,7 @@ def walk(
     goals: Any,
     prefer_unvisited: bool,
 ) -> Any:
-    """Walks to the best-scored neighbour, at most N steps.
-
-    A lane whose walk has ended takes the next query.
-    """
+    """Walks of at most N steps; a free lane takes the next query."""
     count, note, _, nodes = scratch
     room, found = make_room(graph, net), no_routes(starts.size)
     lists, end, following = found.nodes, 0, 0
@@ -123,11 +120,8 @@ def _arrive(
     node: int,
     prefer_unvisited: bool,
 ) -> bool:
-    """Makes a node the next of a walk; whether it provably goes in a circle.
-
-    Without memory it does at the second visit of a node; with it, at the second
-    visit of a node since the last new one, of which one is watched at a time
-    (Brent's algorithm).
+    """Makes a node the next of a walk; whether the walk provably goes in a
+    circle (see :meth:`bcm_pyg.planning._walk._Walks._circles`).
     """
     count[lane, _HOPS] += 1
     nodes[lane, count[lane, _HOPS]] = node
@@ -235,8 +229,8 @@ def lookahead(
 ) -> Any:
     """Walks that look some hops ahead (see :class:`Lookahead`).
 
-    Members are the nodes of the walk. What the map says of a node is kept for
-    the whole walk, what it costs to get there for one look.
+    Members are the nodes of the walk. The value of a node is kept for the whole
+    walk, its cost for one look.
     """
     room, found = make_room(graph, net), no_routes(starts.size)
     count, note, rim, route = scratch
@@ -313,9 +307,8 @@ def _next_layer(
     look: int,
     walked: int,
 ) -> int:
-    """Nodes one hop beyond the rim, in order, into the other lane's array.
-
-    Returns their number.
+    """Puts the nodes one hop beyond the rim into rim[1], in order; returns how
+    many there are.
     """
     layer, num_more = next_stamp(count, 0), 0
     for at in range(num_rim):
@@ -343,7 +336,7 @@ def _next_layer(
 def _least(
     graph: Any, net: Any, note: Any, node: int, score: Any, walked: int
 ) -> float:
-    """The lowest score of a node but for edges back to the walk."""
+    """The lowest score of a node without edges back to the walk."""
     best, first = INF, graph.rowptr[node]
     for edge in range(first, graph.rowptr[node + 1]):
         if note[0, graph.head[edge]].member != walked:

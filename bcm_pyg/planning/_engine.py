@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from bcm_pyg.kernels import (
+    Array,
     Bounds,
     Expanded,
     Found,
@@ -24,7 +25,7 @@ from bcm_pyg.kernels import (
 )
 from bcm_pyg.utils import Adjacency
 
-from ._plain import PlainEngine
+from ._plain import NO_LIMIT, PlainEngine
 from .base import Scorer
 from .plan import Plan
 
@@ -32,16 +33,10 @@ from .plan import Plan
 MAX_LISTED = 2**23
 #: Queries of a part.
 PART = 32
-#: No limit of expansions.
-NO_LIMIT = 2**62
 
 
 class CompiledEngine:
-    """Runs the kernels, on the scratch memory of one thread.
-
-    Like :class:`~bcm_pyg.planning._plain.PlainEngine`, it takes and returns
-    arrays, and readouts are written for either.
-    """
+    """:class:`PlainEngine` by kernels, on the scratch memory of one thread."""
 
     def __init__(
         self, graph: Graph, net: Map, bounds: Bounds, scratch: Scratch
@@ -55,32 +50,24 @@ class CompiledEngine:
 
     def expand(
         self,
-        starts: np.ndarray,
-        goals: np.ndarray,
+        starts: Array,
+        goals: Array,
         weight: float = 1.0,
         width: int = 0,
-        limit: np.ndarray | None = None,
-        ceiling: np.ndarray | None = None,
+        limit: Array | int = NO_LIMIT,
+        ceiling: Array | float = np.inf,
         reopen: bool = False,
     ) -> Expanded:
         """See :meth:`PlainEngine.search`."""
-        if limit is None:
-            limit = np.full(starts.size, NO_LIMIT)
-        if ceiling is None:
-            ceiling = np.full(starts.size, np.inf)
-        return self._expand(
-            starts, goals, float(weight), width, limit, ceiling, reopen
-        )
+        most = np.full(starts.size, limit), np.full(starts.size, ceiling)
+        return self._expand(starts, goals, float(weight), width, *most, reopen)
 
 
 Engine = CompiledEngine | PlainEngine
 
 
 class EngineReadout:
-    """A readout that is written for either engine.
-
-    A subclass answers queries given as arrays :obj:`[B]`.
-    """
+    """A readout that is written for either engine, with queries in arrays."""
 
     def __call__(
         self,
@@ -92,9 +79,7 @@ class EngineReadout:
         """Routes of a batch of queries."""
         return in_parts(self._answer, scorer, adjacency, starts, goals)
 
-    def _answer(
-        self, engine: Engine, starts: np.ndarray, goals: np.ndarray
-    ) -> Found:
+    def _answer(self, engine: Engine, starts: Array, goals: Array) -> Found:
         raise TypeError(f'{type(self).__name__} has no method _answer')
 
 
@@ -103,9 +88,7 @@ class _Arrays:
 
     def __init__(self, adjacency: Adjacency) -> None:
         edges = adjacency.rowptr, adjacency.src, adjacency.dst, adjacency.cost
-        rowptr, tail, head, cost = (
-            np.ascontiguousarray(x.cpu().numpy()) for x in edges
-        )
+        rowptr, tail, head, cost = map(_array, edges)
         degree = int(np.diff(rowptr).max(initial=0))
         self.graph = Graph(rowptr, tail, head, cost, degree)
         self.free: list[Scratch] = []
@@ -116,6 +99,11 @@ class _Arrays:
             return self.free.pop()
         except IndexError:
             return scratch_for(self.graph.rowptr.size - 1)
+
+
+def _array(values: Tensor) -> Array:
+    """Kernels are compiled for arrays without gaps."""
+    return np.ascontiguousarray(values.cpu().numpy())
 
 
 _ARRAYS: WeakKeyDictionary[Adjacency, _Arrays] = WeakKeyDictionary()
@@ -143,28 +131,22 @@ def in_parts(
     r"""The plan of a batch, part by part, on as many threads as torch uses.
 
     Memory: 112 bytes a node and thread, kept for the next queries, and lists of
-    the nodes that the queries of a part expand, a few times :math:`2^{23}` ids
-    or those of one query.
+    the nodes that a part expands, a few times :math:`2^{23}` ids or those of
+    one query.
 
     Args:
-        answer (Callable): Answers one part, given an engine, starts, goals and
-            columns.
+        answer (Callable): Answers a part: engine, starts, goals and columns.
         scorer (Scorer): A map is searched by compiled code, others plainly.
         adjacency (Adjacency): The graph.
         starts (torch.Tensor): :obj:`[B]`, at least one.
         goals (torch.Tensor): :obj:`[B]`.
         *columns (torch.Tensor): :obj:`[B, *]`, cut along with the queries.
     """
-    # Kernels are compiled for arrays without gaps.
-    batch = [
-        np.ascontiguousarray(x.cpu().numpy()) for x in (starts, goals, *columns)
-    ]
+    batch = [_array(x) for x in (starts, goals, *columns)]
     run = partial(_run, answer, scorer, adjacency)
     most = max(1, min(PART, MAX_LISTED // adjacency.num_nodes))
-    size = starts.numel()
-    if size <= most:
-        return _plan_of([run(*batch)], starts.device)
-    parts = [[x[at : at + most] for x in batch] for at in range(0, size, most)]
+    firsts = range(0, starts.numel(), most)
+    parts = [[x[at : at + most] for x in batch] for at in firsts]
     threads = min(torch.get_num_threads(), len(parts))
     if threads == 1 or compiled_map(scorer) is None:
         found = [run(*part) for part in parts]
@@ -179,7 +161,7 @@ def _run(
     answer: Callable[..., Found],
     scorer: Scorer,
     adjacency: Adjacency,
-    *part: np.ndarray,
+    *part: Array,
 ) -> Found:
     readable = compiled_map(scorer)
     if readable is None:
@@ -194,14 +176,9 @@ def _run(
 
 
 def compiled_map(scorer: Scorer) -> tuple[Map, Bounds] | None:
-    """What the kernels read of a scorer, or None if they cannot.
-
-    A scorer that they can read has a method :obj:`for_kernels`.
-    """
+    """What the kernels read of a scorer, or None if they cannot."""
     read = getattr(scorer, 'for_kernels', None)
-    if read is None or load_kernels() is None:
-        return None
-    return read()
+    return None if read is None or load_kernels() is None else read()
 
 
 def _plan_of(parts: list[Found], device: torch.device) -> Plan:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from bcm_pyg.kernels import Bounds, Found, Map, blank_map
+from bcm_pyg.kernels import Array, Bounds, Found, Map, blank_map
 from bcm_pyg.nn.encoders.parts.landmark_distances import find_landmarks
 from bcm_pyg.utils import Adjacency, check_int
 
@@ -19,8 +19,7 @@ from .plan import Plan
 
 #: Pairs of nodes that are bounded at a time.
 MAX_ROWS = 2**17
-#: More than what rounding to float32 can take from a difference of two numbers
-#: of at most 1.
+#: More than rounding to float32 changes a difference of numbers up to 1.
 MARGIN = 2**-22
 
 
@@ -33,8 +32,8 @@ class LandmarkBounds:
 
     where the landmarks :math:`l` are far apart from each other. A bound is
     infinite where the distances show that there is no way, and 0 where they
-    show nothing. It takes rounding into account: it is a bound of the exact
-    sums of edge costs.
+    show nothing. It is a bound of the exact sums of edge costs: rounding is
+    taken into account.
 
     Takes two exact searches a landmark to build and keeps :math:`8 L` bytes a
     node. Bounds are computed :math:`2^{17}` at a time, with 50 MB at
@@ -81,11 +80,7 @@ class LandmarkBounds:
 
 
 class BoundScorer:
-    """Scores that never overestimate: edge cost and bound of the rest.
-
-    Args:
-        bounds (LandmarkBounds): The bounds.
-    """
+    """Scores that never overestimate: edge cost and bound of the rest."""
 
     def __init__(self, bounds: LandmarkBounds) -> None:
         self.bounds = bounds
@@ -122,11 +117,10 @@ def certified(
     Where a route of cost :math:`u` is not proven to, an exact search expands
     only nodes that may lie on a route cheaper than :math:`u / (1 + \epsilon)`:
     those for which the cost from the start and the bound of the rest are less.
-    It finds such a route, or none is left and that is the proof. A query
-    without a route is searched to the end.
+    It finds such a route, or proves that there is none.
 
     Bounds hold up to rounding: relatively :math:`10^{-12}` on small graphs and
-    :math:`10^{-9}` at a million nodes, as searches tell values apart.
+    :math:`10^{-9}` at a million nodes.
 
     Args:
         plan (Plan): Routes of connected queries.
@@ -140,30 +134,20 @@ def certified(
     query = doubtful.nonzero().squeeze(1)
     if query.numel() == 0:
         return plan
-    found = in_parts(
-        _prove,
-        BoundScorer(bounds),
-        bounds.adjacency,
-        starts[query],
-        goals[query],
-        plan.cost[query],
-        # A hair more, so that the proof survives a division and a product.
-        plan.cost[query] / (1 + epsilon) * (1 + 2**-50),
-    )
+    known = plan.cost[query]
+    # A hair more, so that the proof survives a division and a product.
+    ceiling = known / (1 + epsilon) * (1 + 2**-50)
+    queries = starts[query], goals[query], known, ceiling
+    found = in_parts(_prove, BoundScorer(bounds), bounds.adjacency, *queries)
     return plan.cheaper(query, found)
 
 
 def _prove(
-    engine: Engine,
-    start: np.ndarray,
-    goal: np.ndarray,
-    known: np.ndarray,
-    ceiling: np.ndarray,
+    engine: Engine, start: Array, goal: Array, known: Array, ceiling: Array
 ) -> Found:
     searched = engine.expand(start, goal, ceiling=ceiling, reopen=True)
-    found = engine.inside(
-        start, goal, searched.nodes, searched.span[:, None], 0
-    )
+    span = searched.span[:, None]
+    found = engine.inside(start, goal, searched.nodes, span, 0)
     cost = np.minimum(found.cost, known)
     # Every route that was not found passes an open node.
     bound = np.where(searched.reached, cost, np.minimum(searched.bound, cost))

@@ -28,20 +28,20 @@ from bcm_pyg.utils import Adjacency
 
 from .base import EdgeScores
 
-#: Slopes of more bytes are not kept: every hop makes their passes anew.
+#: Slopes of more bytes are not kept.
 MAX_SLOPE_BYTES = 2**30
 #: Of threads that ask for the same arrays, one makes them.
 _LOCK = threading.Lock()
 
 
 class MapScorer:
-    r"""Scores by a map, with what does not depend on the goal kept.
+    r"""Scores by a map.
 
     It keeps a copy of the transition encoder and the hidden rows
     :obj:`[N, H]`; training the map further does not change it. For compiled
-    readouts it also keeps, from the first query on, what the edges contribute
-    to scores: :math:`4 (H + 1)` bytes an edge, up to 1 GiB. Larger graphs do
-    without, and a hop takes about ten times as long.
+    readouts it also keeps slopes from the first query on, :math:`4 (H + 1)`
+    bytes an edge, up to 1 GiB. Larger graphs do without, and a hop takes about
+    ten times as long.
 
     Args:
         model (BCM): The map.
@@ -90,25 +90,19 @@ class MapScorer:
 
         Edges from which the goal cannot be reached do not count.
         """
-        reachability = self.adjacency.reachability
-        value = pair_values(
-            self, self.hidden, self.adjacency, nodes, goals, reachability
-        )
-        return value * self.cost_scale
+        graph = self.adjacency
+        ends = nodes, goals, graph.reachability
+        return pair_values(self, self.hidden, graph, *ends) * self.cost_scale
 
     def value_matrix(self, nodes: Tensor, goals: Tensor) -> Tensor:
         """Value of each node for each goal, :obj:`[S, G]`."""
-        reach = self.adjacency.reachability.to_goals(goals)
-        value = block_values(
-            self, self.hidden, self.adjacency, nodes, goals, reach
-        )
-        return value * self.cost_scale
+        graph = self.adjacency
+        ends = nodes, goals, graph.reachability.to_goals(goals)
+        return block_values(self, self.hidden, graph, *ends) * self.cost_scale
 
     def for_kernels(self) -> tuple[Map, Bounds] | None:
-        """What the kernels read, on the CPU.
-
-        They know the layers of :class:`~bcm_pyg.nn.Transition`: None for a
-        subclass of it.
+        """What the kernels read; None for a subclass of :class:`Transition`,
+        whose layers they do not know.
         """
         if type(self.transition) is not Transition:
             return None
@@ -148,18 +142,16 @@ class MapScorer:
             part = slice(first, first + MAX_ROWS)
             hidden = self.hidden.index_select(0, self.adjacency.dst[part])
             hidden -= source.index_select(0, self.adjacency.src[part])
-            feature = silu(self.transition.lin2(silu(hidden)))
-            u = feature @ last.T
+            u = silu(self.transition.lin2(silu(hidden))) @ last.T
             slope[part] = u @ (-2 * last)
             offset[part] = u.square().sum(-1)
         return slope, offset
 
     def cache_bytes(self) -> int:
         """Bytes of what is kept per node and, so far, per edge."""
-        size = self.hidden.numel() * self.hidden.element_size()
+        size = self.hidden.nbytes
         if '_map' in vars(self):
-            kept = self._map
-            size += kept.slope.nbytes + kept.offset.nbytes
+            size += self._map.slope.nbytes + self._map.offset.nbytes
         return size
 
 
@@ -196,10 +188,7 @@ def _gram_tiles(gram: np.ndarray) -> np.ndarray:
 
 @torch.no_grad()
 def _hidden_rows(model: BCM, data: Data) -> Tensor:
-    """Hidden rows of all nodes, some at a time where that can be.
-
-    Wide embeddings of all nodes at once would take as much memory again.
-    """
+    """Hidden rows of all nodes, if possible some at a time to save memory."""
     num_nodes = int(data.num_nodes)
     with evaluating(model):
         if not getattr(model.encoder, 'per_node', False):

@@ -1,8 +1,8 @@
 """Searches and walks of any scorer, one query after the other in plain Python.
 
-Slow, and easy to follow: the compiled kernels must agree with it. A search is a
-generator: it yields the node it wants scored and is sent the scores of the
-edges that leave it. So the queries of a part share the calls of the scorer.
+The compiled kernels must agree with it. A search is a generator: it yields the
+node it wants scored and is sent the scores of the edges that leave it. So the
+queries of a part share the calls of the scorer.
 """
 
 from __future__ import annotations
@@ -10,29 +10,24 @@ from __future__ import annotations
 from collections.abc import Generator
 from heapq import heappop, heappush
 from math import inf
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 
-from bcm_pyg.kernels import Expanded, Found
+from bcm_pyg.kernels import Array, Expanded, Found
 from bcm_pyg.utils import Adjacency
 
 from .base import Scorer, cost_scale
 
 #: What stands for a score that is no number, or infinite: last, but not lost.
 HUGE = float(np.finfo(np.float64).max) / 4
+#: No limit of expansions.
+NO_LIMIT = 2**62
 
 T = TypeVar('T')
 #: Yields nodes, is sent the scores of their edges, returns what it found.
 Asking = Generator[int, list[float], T]
-
-
-class Edge(NamedTuple):
-    """An edge that leaves a node."""
-
-    head: int
-    cost: float
 
 
 class Path(NamedTuple):
@@ -45,12 +40,7 @@ class Path(NamedTuple):
 
 
 class PlainEngine:
-    """Answers queries given as arrays :obj:`[B]`, by any scorer.
-
-    Args:
-        scorer (Scorer): Scores the edges.
-        adjacency (Adjacency): The graph.
-    """
+    """Answers queries given as arrays :obj:`[B]`, by any scorer."""
 
     def __init__(self, scorer: Scorer, adjacency: Adjacency) -> None:
         self.scorer = scorer
@@ -60,46 +50,37 @@ class PlainEngine:
             for part in (adjacency.rowptr, adjacency.dst, adjacency.cost)
         )
 
-    def edges(self, node: int) -> list[Edge]:
-        """The edges that leave a node, in order."""
+    def edges(self, node: int) -> list[tuple[int, float]]:
+        """Head and cost of the edges that leave a node, in order."""
         part = slice(self._rowptr[node], self._rowptr[node + 1])
-        heads, costs = self._head[part].tolist(), self._cost[part].tolist()
-        return [Edge(*edge) for edge in zip(heads, costs, strict=True)]
+        return _pairs(self._head[part], self._cost[part])
 
-    def backtrack(self, starts: np.ndarray, goals: np.ndarray) -> Found:
+    def backtrack(self, starts: Array, goals: Array) -> Found:
         """Walks of :class:`~bcm_pyg.planning.Backtracking`."""
         walks = [self._backtrack(*q) for q in _pairs(starts, goals)]
         return _found(self._ask(walks, goals))
 
-    def lookahead(
-        self, starts: np.ndarray, goals: np.ndarray, depth: int
-    ) -> Found:
+    def lookahead(self, starts: Array, goals: Array, depth: int) -> Found:
         """Walks of :class:`~bcm_pyg.planning.Lookahead`."""
         walks = [self._lookahead(*q, depth) for q in _pairs(starts, goals)]
         return _found(self._ask(walks, goals))
 
     def expand(
         self,
-        starts: np.ndarray,
-        goals: np.ndarray,
+        starts: Array,
+        goals: Array,
         weight: float = 1.0,
         width: int = 0,
-        limit: np.ndarray | None = None,
-        ceiling: np.ndarray | None = None,
+        limit: Array | int = NO_LIMIT,
+        ceiling: Array | float = inf,
         reopen: bool = False,
     ) -> Expanded:
         """Best-first searches (see :meth:`search`)."""
+        most = np.full(starts.size, limit), np.full(starts.size, ceiling)
+        queries = zip(_pairs(starts, goals), _pairs(*most), strict=True)
         searches = [
-            self.search(
-                start,
-                goal,
-                weight=weight,
-                width=width,
-                limit=inf if limit is None else float(limit[query]),
-                ceiling=inf if ceiling is None else float(ceiling[query]),
-                reopen=reopen,
-            )
-            for query, (start, goal) in enumerate(_pairs(starts, goals))
+            self.search(*ends, weight, width, *limits, reopen)
+            for ends, limits in queries
         ]
         found = self._ask(searches, goals)
         return Expanded(
@@ -110,18 +91,17 @@ class PlainEngine:
 
     def inside(
         self,
-        starts: np.ndarray,
-        goals: np.ndarray,
-        nodes: np.ndarray,
-        span: np.ndarray,
+        starts: Array,
+        goals: Array,
+        nodes: Array,
+        span: Array,
         radius: int,
     ) -> Found:
-        """The best routes through given nodes, start and goal; then through
-        all that is at most :obj:`radius` hops away from these routes, too.
+        """The best routes through given nodes, start and goal; with a radius,
+        then also through all nodes at most so many hops away from them.
 
-        The nodes of a query are those of its spans :obj:`[B, K, 2]`.
-
-        Expansions are the nodes that could be used in the end.
+        The nodes of a query are those of its spans :obj:`[B, K, 2]`. Expansions
+        are the nodes that could be used in the end.
         """
         paths = []
         for query, (start, goal) in enumerate(_pairs(starts, goals)):
@@ -130,9 +110,8 @@ class PlainEngine:
                 for begin, end in span[query]
                 for node in nodes[begin:end]
             }
-            path, cost = self._search_inside(
-                members | {start, goal}, start, goal
-            )
+            usable = members | {start, goal}
+            path, cost = self._search_inside(usable, start, goal)
             if path and radius > 0 and start != goal:
                 members |= self._around(path, radius)
                 path, cost = self._search_inside(members, start, goal)
@@ -143,7 +122,6 @@ class PlainEngine:
         self,
         start: int,
         goal: int,
-        *,
         weight: float,
         width: int,
         limit: float,
@@ -165,12 +143,10 @@ class PlainEngine:
             goal (int): The goal.
             weight (float): :math:`w`.
             width (int): If not 0, expand so many at each turn, and forget all
-                others that are open but the goal.
+                other open nodes but the goal.
             limit (float): End after so many expansions.
-            ceiling (float): Do not expand nodes of such a value or a higher
-                one.
-            reopen (bool): Whether to expand a node again that is reached at
-                less cost.
+            ceiling (float): Expand only nodes of a lower value.
+            reopen (bool): Whether to expand nodes again, at less cost.
 
         Returns:
             The expanded nodes, the lowest value of a node that is open in the
@@ -198,17 +174,18 @@ class PlainEngine:
                 num_turns += 1
                 expanded[node] = None
                 scores = yield node
-                for edge, score in zip(self.edges(node), scores, strict=True):
-                    head, there = edge.head, cost[node] + edge.cost
+                for (head, step), score in zip(
+                    self.edges(node), scores, strict=True
+                ):
+                    there = cost[node] + step
                     closed = head in cost and head not in value
                     if there >= cost.get(head, inf) or (closed and not reopen):
                         continue
                     if head not in found:
                         found[head] = num_found
                         num_found += 1
-                    rest = _rest(score, edge.cost)
                     cost[head] = there
-                    value[head] = min(there + weight * rest, HUGE)
+                    value[head] = min(there + weight * _rest(score, step), HUGE)
 
     def _backtrack(self, start: int, goal: int) -> Asking[Path]:
         """See :class:`~bcm_pyg.planning.Backtracking`."""
@@ -223,13 +200,14 @@ class PlainEngine:
             scores = yield node
             best, second, chosen, fresh = inf, inf, None, False
             for edge, score in zip(self.edges(node), scores, strict=True):
-                new, rest = edge.head not in learned, _rest(score, edge.cost)
+                head, step = edge
+                new, rest = head not in learned, _rest(score, step)
                 if tried is not None:
-                    if edge.head in tried:
+                    if head in tried:
                         continue
                 elif not new:
-                    rest = learned[edge.head]
-                value = edge.cost + rest
+                    rest = learned[head]
+                value = step + rest
                 if value < best or (value == best and new and not fresh):
                     second, best, chosen, fresh = best, value, edge, new
                 elif value < second:
@@ -244,16 +222,17 @@ class PlainEngine:
                 route.pop()
                 walked += costs.pop()
                 continue
-            walked += chosen.cost
-            learned.setdefault(chosen.head, 0.0)
+            head, step = chosen
+            walked += step
+            learned.setdefault(head, 0.0)
             if tried is not None:
-                tried.add(chosen.head)
-            if chosen.head in route:
-                end = route.index(chosen.head) + 1
+                tried.add(head)
+            if head in route:
+                end = route.index(head) + 1
                 del route[end:], costs[end:]
             else:
-                route.append(chosen.head)
-                costs.append(chosen.cost)
+                route.append(head)
+                costs.append(step)
         cost = sum(costs) if route else inf
         return Path(route, cost, len(expanded), walked)
 
@@ -264,16 +243,17 @@ class PlainEngine:
         while route[-1] != goal:
             best, step = inf, None
             looked = {route[-1]}
-            rim: dict[int, tuple[float, Edge | None]] = {route[-1]: (0.0, None)}
+            # Of each node the cost of the way to it, and its first edge.
+            rim: dict[int, tuple[float, Any]] = {route[-1]: (0.0, None)}
             for _ in range(min(depth, self.adjacency.num_nodes)):
-                layer: dict[int, tuple[float, Edge | None]] = {}
+                layer: dict[int, tuple[float, Any]] = {}
                 for node, (so_far, first) in rim.items():
                     for edge in self.edges(node):
-                        there = so_far + edge.cost
-                        if edge.head in looked or edge.head in route:
+                        head, there = edge[0], so_far + edge[1]
+                        if head in looked or head in route:
                             continue
-                        if there < layer.get(edge.head, (inf,))[0]:
-                            layer[edge.head] = there, first or edge
+                        if there < layer.get(head, (inf,))[0]:
+                            layer[head] = there, first or edge
                 if goal in layer:
                     there, first = layer.pop(goal)
                     if there < best:
@@ -284,22 +264,16 @@ class PlainEngine:
             for node, (there, first) in rim.items():
                 if node not in values:
                     scores = yield node
-                    values[node] = min(
-                        (
-                            score if score < HUGE else HUGE
-                            for edge, score in zip(
-                                self.edges(node), scores, strict=True
-                            )
-                            if edge.head not in route
-                        ),
-                        default=inf,
-                    )
+                    edges = zip(self.edges(node), scores, strict=True)
+                    usable = [s for (head, _), s in edges if head not in route]
+                    usable = [s if s < HUGE else HUGE for s in usable]
+                    values[node] = min(usable, default=inf)
                 if there + values[node] < best:
                     best, step = there + values[node], first
             if step is None:
                 return Path([], inf, len(seen), inf)
-            route.append(step.head)
-            cost += step.cost
+            route.append(step[0])
+            cost += step[1]
         return Path(route, cost, len(seen - {goal}), cost)
 
     def _search_inside(
@@ -330,25 +304,20 @@ class PlainEngine:
         """All nodes within some hops of a path, it included."""
         near, rim = set(path), set(path)
         for _ in range(radius):
-            heads = {edge.head for node in rim for edge in self.edges(node)}
-            rim = heads - near
+            rim = {head for node in rim for head, _ in self.edges(node)} - near
             near |= rim
         return near
 
-    def _ask(self, asking: list[Asking[T]], goals: np.ndarray) -> list[T]:
+    def _ask(self, asking: list[Asking[T]], goals: Array) -> list[T]:
         """Runs generators side by side, their nodes scored in one batch."""
         done: dict[int, T] = {}
         wanted: dict[int, int] = {}
         scale = cost_scale(self.scorer)
         device = self.adjacency.device
 
-        def advance(query: int, scores: list[float] | None) -> None:
+        def advance(query: int, scores: Any) -> None:
             try:
-                generator = asking[query]
-                if scores is None:
-                    wanted[query] = next(generator)
-                else:
-                    wanted[query] = generator.send(scores)
+                wanted[query] = asking[query].send(scores)
             except StopIteration as stop:
                 wanted.pop(query, None)
                 done[query] = stop.value
@@ -362,11 +331,9 @@ class PlainEngine:
             with torch.no_grad():
                 _, source, score = self.scorer(nodes, goal)
             count = torch.bincount(source, minlength=len(queries)).tolist()
-            values = (score.double() * scale).tolist()
-            first = 0
-            for query, size in zip(queries, count, strict=True):
-                advance(query, values[first : first + size])
-                first += size
+            values = (score.double() * scale).split(count)
+            for query, scores in zip(queries, values, strict=True):
+                advance(query, scores.tolist())
         return [done[query] for query in range(len(asking))]
 
 
@@ -378,16 +345,16 @@ def _rest(score: float, cost: float) -> float:
     return rest if rest < HUGE else HUGE  # also if it is no number
 
 
-def _pairs(starts: np.ndarray, goals: np.ndarray) -> list[tuple[int, int]]:
-    return list(zip(starts.tolist(), goals.tolist(), strict=True))
+def _pairs(one: Array, two: Array) -> list[tuple[Any, Any]]:
+    return list(zip(one.tolist(), two.tolist(), strict=True))
 
 
-def _listed(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+def _listed(lists: list[list[int]]) -> tuple[Array, Array]:
     """Lists of nodes one after the other, and where each begins and ends."""
-    ends = np.cumsum([len(nodes) for nodes in lists])
-    begins = ends - [len(nodes) for nodes in lists]
+    sizes = [len(nodes) for nodes in lists]
+    ends = np.cumsum(sizes)
     nodes = np.array([node for nodes in lists for node in nodes], np.int64)
-    return nodes, np.stack([begins, ends], axis=1)
+    return nodes, np.stack([ends - sizes, ends], axis=1)
 
 
 def _found(paths: list[Path]) -> Found:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -22,53 +24,37 @@ def walk(
     goals: Tensor,
     prefer_unvisited: bool,
 ) -> Plan:
-    r"""Walks from each start until its goal, a dead end, or the step limit.
+    r"""Walks from each start until its goal, a dead end, or :math:`N` steps.
 
-    A walk makes at most :math:`N` steps. One that provably goes in a circle is
-    ended earlier, with the same answer.
-
-    Args:
-        scorer (Scorer): Scores the edges.
-        adjacency (Adjacency): The graph.
-        starts (torch.Tensor): :obj:`[B]`.
-        goals (torch.Tensor): :obj:`[B]`.
-        prefer_unvisited (bool): Whether neighbours that were not visited come
-            first, whatever their score.
+    A walk that provably goes in a circle is ended earlier. If
+    :obj:`prefer_unvisited`, unvisited neighbours come first at any score.
     """
     size = max(1, 8 * MAX_BYTES // adjacency.num_nodes)
     parts = zip(starts.split(size), goals.split(size), strict=True)
+    walks = (_Walks(scorer, adjacency, *x, prefer_unvisited) for x in parts)
     with torch.no_grad():
-        return Plan.cat(
-            [
-                _Walks(scorer, adjacency, *part, prefer_unvisited).plan()
-                for part in parts
-            ]
-        )
+        return Plan.cat([walk.plan() for walk in walks])
 
 
+@dataclass(eq=False)
 class _Walks:
     """The walks of a batch, in lock step.
 
-    Memory is a bit for each query and node and 16 bytes a query and step.
+    Memory: a bit a query and node, and 16 bytes a query and step.
     """
 
-    def __init__(
-        self,
-        scorer: Scorer,
-        adjacency: Adjacency,
-        starts: Tensor,
-        goals: Tensor,
-        prefer_unvisited: bool,
-    ) -> None:
-        self.scorer = scorer
-        self.adjacency = adjacency
-        self.starts, self.goals = starts, goals
-        self.prefer_unvisited = prefer_unvisited
+    scorer: Scorer
+    adjacency: Adjacency
+    starts: Tensor
+    goals: Tensor
+    prefer_unvisited: bool
+
+    def __post_init__(self) -> None:
         # To end circles: a node of the walk since the last new one, how many
         # steps ago that was, and when to watch another.
-        self.watched = starts.clone()
-        self.stale = torch.zeros_like(starts)
-        self.lap = torch.ones_like(starts)
+        self.watched = self.starts.clone()
+        self.stale = torch.zeros_like(self.starts)
+        self.lap = torch.ones_like(self.starts)
 
     def plan(self) -> Plan:
         """Walks, and makes a plan of it."""
@@ -79,7 +65,7 @@ class _Walks:
         steps: list[tuple[Tensor, Tensor]] = []
         on = (~success).nonzero().squeeze(1)  # queries under way
         node, is_new = starts[on], torch.ones_like(on, dtype=torch.bool)
-        visited = _Visited(starts.numel(), adjacency.num_nodes, starts.device)
+        visited = _Visited(starts, adjacency.num_nodes)
         visited.add(on, node)
         for _ in range(adjacency.num_nodes):
             if on.numel() == 0:
@@ -120,10 +106,9 @@ class _Walks:
     def _circles(self, on: Tensor, node: Tensor, is_new: Tensor) -> Tensor:
         """Which walks provably never arrive.
 
-        Without memory, the second visit of a node is a circle. With it, so is
-        the second visit of a node while no node was new: nothing has changed
-        since the first. To watch one node is enough, if another is taken at
-        growing intervals (Brent's algorithm).
+        Without memory, the second visit of a node is a circle. With it, the
+        second visit while no node was new is one. It is enough to watch one
+        node, and another at growing intervals (Brent's algorithm).
         """
         if not self.prefer_unvisited:
             return ~is_new
@@ -139,20 +124,16 @@ class _Walks:
 
 
 class _Visited:
-    """One set of nodes per query, a bit for every query and node."""
+    """A set of nodes for each query, as bits."""
 
-    def __init__(
-        self, num_rows: int, num_nodes: int, device: torch.device
-    ) -> None:
-        width = -(-num_nodes // 8)
-        self._bytes = torch.zeros(
-            num_rows, width, dtype=torch.uint8, device=device
-        )
+    def __init__(self, queries: Tensor, num_nodes: int) -> None:
+        shape = queries.numel(), -(-num_nodes // 8)
+        self._bytes = queries.new_zeros(shape, dtype=torch.uint8)
 
-    def contains(self, row: Tensor, node: Tensor) -> Tensor:
-        """Whether each node is in the set of its row."""
-        return (self._bytes[row, node >> 3] >> (node & 7) & 1).bool()
+    def contains(self, query: Tensor, node: Tensor) -> Tensor:
+        """Whether each node is in the set of its query."""
+        return (self._bytes[query, node >> 3] >> (node & 7) & 1).bool()
 
-    def add(self, row: Tensor, node: Tensor) -> None:
-        """Puts one node into each of some sets; no row may come twice."""
-        self._bytes[row, node >> 3] |= (1 << (node & 7)).byte()
+    def add(self, query: Tensor, node: Tensor) -> None:
+        """Puts one node into each of some sets; no query may come twice."""
+        self._bytes[query, node >> 3] |= (1 << (node & 7)).byte()

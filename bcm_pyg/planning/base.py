@@ -1,9 +1,11 @@
-"""What planners are made of: scorers, readouts, and the base of them all."""
+"""Scorers, readouts, and the base class of planners."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import torch
@@ -27,11 +29,9 @@ class EdgeScores(NamedTuple):
     """The edges that leave a batch of nodes, scored.
 
     Attributes:
-        edge: :obj:`[M]` ids of all edges that leave the nodes, ascending for
-            each node.
-        source: :obj:`[M]` the position in the batch of the node that each
-            leaves, ascending.
-        score: :obj:`[M]` how costly it looks to go to the goal that way.
+        edge: :obj:`[M]` ids of all edges, ascending for each node.
+        source: :obj:`[M]` position of their node in the batch, ascending.
+        score: :obj:`[M]` estimated cost to the goal by each edge.
     """
 
     edge: Tensor
@@ -43,8 +43,7 @@ class Scorer(Protocol):
     """Scores the edges that leave nodes :obj:`[B]` for goals :obj:`[B]`.
 
     Any callable will do (of a module, pass a method). An attribute
-    :obj:`cost_scale` says what a score of 1 costs; without, scores are in the
-    graph's units.
+    :obj:`cost_scale` is the cost of a score of 1. (default: :obj:`1.0`)
     """
 
     def __call__(self, nodes: Tensor, goals: Tensor) -> EdgeScores:
@@ -58,12 +57,7 @@ def cost_scale(scorer: Scorer) -> float:
 
 
 class CheckedScorer:
-    """A scorer whose answers are looked at before they are used.
-
-    Args:
-        scorer (Scorer): The scorer.
-        adjacency (Adjacency): The graph whose edges it must score.
-    """
+    """A scorer whose answers are checked: it must score all edges."""
 
     def __init__(self, scorer: Scorer, adjacency: Adjacency) -> None:
         self.scorer = scorer
@@ -96,10 +90,9 @@ class CheckedScorer:
 class Readout(Protocol):
     """Turns local scores into routes.
 
-    A readout is a small frozen dataclass whose fields are its settings. It sees
-    the graph and a scorer, never a network, and gets valid, connected queries
-    on one device, at least one. Some routes may be missing: the planner can
-    find them (see :class:`~bcm_pyg.Planner`).
+    A readout is a small frozen dataclass whose fields are its settings. It gets
+    valid, connected queries on one device, at least one. Some routes may be
+    missing: a complete :class:`~bcm_pyg.Planner` finds them.
     """
 
     def __call__(
@@ -116,14 +109,13 @@ class Readout(Protocol):
 class BasePlanner(ABC):
     """Answers start to goal queries in batches.
 
-    It checks ids, answers what needs no planning (goals that cannot be
-    reached), cuts batches, and leads routes on a simplified graph back to the
-    full one. A subclass plans connected queries.
+    It checks ids, answers queries whose goal cannot be reached, cuts batches,
+    and leads routes on a simplified graph back to the full one. A subclass
+    plans connected queries.
 
     Args:
-        data (torch_geometric.data.Data or SimplifiedGraph): The graph. On a
-            simplified one the planner plans among its nodes, and queries and
-            routes are those of the full graph.
+        data (torch_geometric.data.Data or SimplifiedGraph): The graph. Of a
+            simplified one, queries and routes are those of the full graph.
         device (torch.device, optional): Where to plan. (default: that of the
             graph)
 
@@ -137,22 +129,18 @@ class BasePlanner(ABC):
     batch_size = 4096
 
     def __init__(
-        self,
-        data: Data | SimplifiedGraph,
-        device: torch.device | None = None,
+        self, data: Data | SimplifiedGraph, device: torch.device | None = None
     ) -> None:
         self._full: FullRoutes | None = None
+        full = None
         if isinstance(data, SimplifiedGraph):
-            self._full = FullRoutes(data)
-            self.graph = fingerprint(data.full)
-            data = data.data
+            self._full, full, data = FullRoutes(data), data.full, data.data
         self.data = planning_graph(data)
         if device is not None:
             self.data = self.data.to(device)
         self.adjacency = Adjacency.from_data(self.data)
         self._fingerprint = fingerprint(self.data)
-        if self._full is None:
-            self.graph = self._fingerprint
+        self.graph = self._fingerprint if full is None else fingerprint(full)
 
     @property
     def num_nodes(self) -> int:
@@ -175,13 +163,8 @@ class BasePlanner(ABC):
         if self._full is None:
             plan = self._answer(start, goal)
         else:
-            full, size = self._full, self.batch_size
-            parts = zip(start.split(size), goal.split(size), strict=True)
-            plans = [
-                self._answer_full(full, one.cpu(), two.cpu())
-                for one, two in parts
-            ]
-            plan = Plan.cat(plans)
+            answer = partial(self._answer_full, self._full)
+            plan = self._in_batches(start.cpu(), goal.cpu(), answer)
         object.__setattr__(plan, 'graph', self.graph)
         return plan
 
@@ -201,12 +184,10 @@ class BasePlanner(ABC):
     def _answer_full(
         self, full: FullRoutes, starts: Tensor, goals: Tensor
     ) -> Plan:
-        """Routes on the full graph.
-
-        All candidates are planned, and the best way inside a segment: so an
-        exact planner stays exact, and a bound stays a bound, up to the costs of
-        segments, which are rounded to float32. Expansions are those on the
-        simplified graph.
+        """Routes on the full graph: the best of all candidates and of the way
+        inside a segment. So an exact planner stays exact, and a bound a bound,
+        up to the costs of segments, which are rounded to float32. Expansions
+        are those on the simplified graph.
         """
         cost, nodes = full.inside(starts, goals)
         best = Plan.from_routes(cost, nodes, torch.zeros_like(starts))
@@ -221,9 +202,8 @@ class BasePlanner(ABC):
         chosen = chosen[first]  # the cheapest of each query
         if chosen.numel() > 0:
             row = query[chosen]
-            nodes = full.unpack(
-                plan.nodes[chosen], starts[row], goals[row], which[chosen]
-            )
+            ends = starts[row], goals[row]
+            nodes = full.unpack(plan.nodes[chosen], *ends, which[chosen])
             cost = full.full.route_costs(nodes)
             found = Plan.from_routes(cost, nodes, torch.zeros_like(row))
             walked = plan.walked_cost[chosen] + beside[chosen]
@@ -241,12 +221,16 @@ class BasePlanner(ABC):
         """Routes of all candidates (see :class:`FullRoutes`)."""
         return self._answer(exits, entries)
 
-    def _in_batches(self, starts: Tensor, goals: Tensor) -> Plan:
+    def _in_batches(
+        self,
+        starts: Tensor,
+        goals: Tensor,
+        plan: Callable[..., Plan] | None = None,
+    ) -> Plan:
+        plan = plan or self._plan
         size = self.batch_size
-        if starts.numel() <= size:
-            return self._plan(starts, goals)
         parts = zip(starts.split(size), goals.split(size), strict=True)
-        return Plan.cat([self._plan(*part) for part in parts])
+        return Plan.cat([plan(*part) for part in parts])
 
     @abstractmethod
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:

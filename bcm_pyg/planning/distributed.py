@@ -12,9 +12,6 @@ from bcm_pyg.utils import Processes, as_queries
 from .base import BasePlanner
 from .plan import Plan
 
-#: Where nothing is known of the graph, its planner checks the ids.
-NO_LIMIT = 2**63 - 1
-
 
 def plan_distributed(
     planner: Callable[[Tensor, Tensor], Plan], starts: Ids, goals: Ids
@@ -38,7 +35,7 @@ def plan_distributed(
         BCMError: If planning failed in another process, or it has ended.
     """
     processes = Processes()
-    num_nodes = NO_LIMIT
+    num_nodes = 2**63 - 1  # if unknown, the planner checks the ids
     if isinstance(planner, BasePlanner):
         num_nodes = planner.num_nodes
     start, goal = as_queries(starts, goals, num_nodes)
@@ -67,13 +64,14 @@ def _gathered(plan: Plan, processes: Processes, num: int, longest: int) -> Plan:
     success, hops, expansions, nodes = whole[:num].split([1, 1, 1, longest], 1)
     # Queries that were planned twice may have had the longest route.
     longest = int(hops.max()) + 1
+    cost, bound, walked = costs.T.contiguous()
     return Plan(
         success=success.squeeze(1).bool(),
-        cost=costs[:, 0].contiguous(),
+        cost=cost,
         hops=hops.squeeze(1).contiguous(),
         nodes=nodes[:, :longest].contiguous(),
         expansions=expansions.squeeze(1).contiguous(),
-        lower_bound=costs[:, 1].contiguous(),
-        walked_cost=costs[:, 2].contiguous(),
+        lower_bound=bound,
+        walked_cost=walked,
         graph=plan.graph,
     )

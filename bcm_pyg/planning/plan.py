@@ -8,6 +8,7 @@ from typing import Any, Self, overload
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
@@ -50,15 +51,13 @@ class Plan:
         nodes: :obj:`[B, L]` long, the route from start to goal, padded with -1;
             all -1 where none was found. :math:`L` is the length of the longest.
         expansions: :obj:`[B]` long, distinct nodes whose neighbours were scored
-            or relaxed. Where a fallback or a proof searched again, its nodes
-            are added, even those that were expanded before.
+            or relaxed, plus those of a fallback or a proof.
         lower_bound: :obj:`[B]` float64, a proven lower bound of the optimal
             cost; 0 where nothing is known, infinite where no route exists.
-        walked_cost: :obj:`[B]` float64, what was walked to find the route,
-            where that is more than the route
-            (:class:`~bcm_pyg.planning.Backtracking`). (default: :obj:`cost`)
-        graph: Fingerprint of the graph that was planned on, if known. Plans
-            are refused where they are used with another one.
+        walked_cost: :obj:`[B]` float64, what it cost to walk until the route
+            was found (:class:`~bcm_pyg.planning.Backtracking`). (default:
+            :obj:`cost`)
+        graph: Fingerprint of the graph that was planned on, if known.
     """
 
     success: Tensor
@@ -107,8 +106,8 @@ class Plan:
             starts (torch.Tensor): :obj:`[B]`.
             steps (list): Per step the queries that moved and the nodes they
                 moved to; a query moves in every step until its walk has ended.
-            success (torch.Tensor): :obj:`[B]` whether the goal was reached.
-            cost (torch.Tensor): :obj:`[B]` what the walk cost.
+            success (torch.Tensor): :obj:`[B]`.
+            cost (torch.Tensor): :obj:`[B]`.
             expansions (torch.Tensor): :obj:`[B]`.
         """
         hops = torch.zeros_like(starts)
@@ -136,18 +135,14 @@ class Plan:
         if len(plans) == 1:
             return plans[0]
         longest = max(plan.nodes.size(1) for plan in plans)
-        pad = torch.nn.functional.pad
-        joined: dict[str, Any] = {
-            name: torch.cat([getattr(plan, name) for plan in plans])
-            for name in _tensors()
-            if name != 'nodes'
+        parts = {
+            name: [getattr(plan, name) for plan in plans] for name in _tensors()
         }
-        joined['nodes'] = torch.cat(
-            [
-                pad(plan.nodes, (0, longest - plan.nodes.size(1)), value=-1)
-                for plan in plans
-            ]
-        )
+        parts['nodes'] = [
+            pad(nodes, (0, longest - nodes.size(1)), value=-1)
+            for nodes in parts['nodes']
+        ]
+        joined: dict[str, Any] = {n: torch.cat(p) for n, p in parts.items()}
         return cls(**joined, graph=plans[0].graph)
 
     def __len__(self) -> int:
@@ -172,13 +167,12 @@ class Plan:
                 expansions=int(self.expansions[query]),
                 lower_bound=float(self.lower_bound[query]),
             )
-        device = self.success.device
         if isinstance(query, slice):
             query = range(len(self))[query]
         if not isinstance(query, Tensor):
             query = torch.from_numpy(np.array(query, ndmin=1))
             query = query if query.numel() > 0 else query.long()
-        query = query.to(device)
+        query = query.to(self.success.device)
         some = {name: getattr(self, name)[query] for name in _tensors()}
         some['nodes'] = _trimmed(some['nodes'], some['hops'])
         return replace(self, **some)
@@ -200,10 +194,8 @@ class Plan:
         return [self.path(query) for query in range(len(self))]
 
     def to_labels(self, data: Data) -> list[list[Any]]:
-        """Routes as lists of node labels (see :func:`bcm_pyg.graph.labels_of`).
-
-        For a graph from networkx these are paths as networkx has them. The list
-        of a query without a route is empty.
+        """Routes as lists of node labels (see :func:`bcm_pyg.graph.labels_of`),
+        empty where there is none.
 
         Args:
             data (torch_geometric.data.Data): The graph that was planned on.
@@ -235,10 +227,9 @@ class Plan:
 
     def to(self, device: torch.device | str) -> Plan:
         """The plan with its tensors on a device."""
-        values = {name: getattr(self, name) for name in _tensors()}
         moved: dict[str, Any] = {
-            name: torch.as_tensor(value).to(device)
-            for name, value in values.items()
+            name: torch.as_tensor(getattr(self, name)).to(device)
+            for name in _tensors()
         }
         return replace(self, **moved)
 
@@ -256,15 +247,12 @@ class Plan:
         )
 
     def cheaper(self, query: Tensor, other: Plan) -> Plan:
-        """The plan with routes of another one where those cost less.
+        """The plan with routes of another one where those cost less. Expansions
+        are added, and of the lower bounds the higher one holds.
 
         Args:
-            query (torch.Tensor): Which of its queries the other plan is of.
+            query (torch.Tensor): Which queries the other plan is of.
             other (Plan): The other plan.
-
-        Returns:
-            The better routes. What the other one expanded is added, and of the
-            lower bounds the higher one holds.
         """
         order = torch.arange(len(self), device=self.success.device)
         better = other.cost < self.cost[query]

@@ -42,28 +42,25 @@ MAX_PAIRS = 2**14
 class Planner(BasePlanner):
     r"""Answers start to goal queries in batches by reading a map.
 
-    The planner copies what it needs of the map when it is built: build a new
-    one after further training. Maps are read by compiled code on as many
-    threads as torch uses, two queries side by side on each, with 112 bytes a
-    node and thread; on another device than the CPU, greedy walks are made
-    there, all queries in lock step, and all else by a copy of the map on the
-    CPU. Routes
-    do not depend on batches or threads.
+    The planner copies what it needs of the map: build a new one after further
+    training, or :meth:`refresh` it. Maps are read by compiled code on as many
+    threads as torch uses, with 112 bytes a node and thread. On another device
+    than the CPU, greedy walks are made there, and all else by a copy of the map
+    on the CPU. Routes do not depend on batches or threads.
 
     Routes are always routes of :obj:`data`, at its costs. A map that was
-    trained on another graph or on other costs may find poor ones: there is a
+    trained on another graph or on other costs may find poor ones, with a
     warning.
 
-    A goal that cannot be reached is known beforehand and costs no step. One
-    that can be is always reached if :obj:`complete`: where the readout found no
-    route, :class:`~bcm_pyg.planning.BestFirst` does.
+    A goal that cannot be reached takes no step. All others are reached if
+    :obj:`complete`: :class:`~bcm_pyg.planning.BestFirst` searches where the
+    readout finds no route.
 
     Args:
         model (BCM or Scorer): The map, or anything that scores edges (see
             :class:`~bcm_pyg.planning.Scorer`).
-        data (torch_geometric.data.Data or SimplifiedGraph): Its graph. If the
-            map is of a simplified graph, queries and routes are those of the
-            full one, by all portals at either end.
+        data (torch_geometric.data.Data or SimplifiedGraph): Its graph. Of a
+            simplified one, queries and routes are those of the full graph.
         readout (Readout or str, optional): How to turn scores into routes, or
             its name. (default: :class:`~bcm_pyg.planning.Corridor`)
         complete (bool, optional): Whether to find a route for every query that
@@ -105,11 +102,8 @@ class Planner(BasePlanner):
         if is_map(model):
             load_kernels()  # compiled at the first time
             super().__init__(data, model.device)
-            info = model.info
-            if info.training and info.fingerprint not in (
-                None,
-                self._fingerprint,
-            ):
+            info, known = model.info, (None, self._fingerprint)
+            if info.training and info.fingerprint not in known:
                 warnings.warn(
                     'the map was trained on another graph or on other costs, '
                     'so its routes may be poor: plan on its own graph, or '
@@ -137,10 +131,8 @@ class Planner(BasePlanner):
         plan = self.readout(self.scorer, self.adjacency, starts, goals)
         if self.complete and not bool(plan.success.all()):
             failed = (~plan.success).nonzero().squeeze(1)
-            search = BestFirst()
-            found = search(
-                self.scorer, self.adjacency, starts[failed], goals[failed]
-            )
+            ends = starts[failed], goals[failed]
+            found = BestFirst()(self.scorer, self.adjacency, *ends)
             plan = plan.cheaper(failed, found)
         if self.epsilon is not None:
             return certified(plan, self.bounds, starts, goals, self.epsilon)
@@ -172,10 +164,8 @@ class Planner(BasePlanner):
         value = value.masked_fill(~connected, float('inf'))
         leader = scatter_min(value, query, dim_size=int(query[-1]) + 1)[1]
         leader = leader[query]
-        guides = exits[leader], entries[leader]
-        plan = readout.along(
-            self.scorer, self.adjacency, exits, entries, *guides
-        )
+        ends = exits, entries, exits[leader], entries[leader]
+        plan = readout.along(self.scorer, self.adjacency, *ends)
         leads = leader == torch.arange(len(leader), device=device)
         plan = replace(plan, expansions=plan.expansions.where(leads, 0))
         if self.landmarks > 0:
@@ -216,8 +206,8 @@ class Planner(BasePlanner):
         start, goal = start.to(device), goal.to(device)
         out = self.scorer.hidden.new_empty(start.numel(), goal.numel())
         for first in range(0, goal.numel(), 64):
-            part = goal[first : first + 64]
-            out[:, first : first + 64] = self.scorer.value_matrix(start, part)
+            part = slice(first, first + 64)
+            out[:, part] = self.scorer.value_matrix(start, goal[part])
         return out
 
     def _values(self, starts: Tensor, goals: Tensor) -> Tensor:
@@ -235,7 +225,7 @@ class Planner(BasePlanner):
         return value.masked_fill(starts == goals, 0)
 
     def storage_bytes(self) -> int:
-        """Bytes kept beside map and graph, as :meth:`cache_bytes`."""
+        """The same as :meth:`cache_bytes`."""
         return self.cache_bytes()
 
     def cache_bytes(self) -> int:
@@ -250,9 +240,8 @@ class Planner(BasePlanner):
         return num_bytes
 
     def __repr__(self) -> str:
-        return (
-            f'{type(self).__name__}({self.readout}, num_nodes={self.num_nodes})'
-        )
+        name = type(self).__name__
+        return f'{name}({self.readout}, num_nodes={self.num_nodes})'
 
 
 def _guarantees(
@@ -261,7 +250,7 @@ def _guarantees(
     epsilon: float | None,
     landmarks: int | None,
 ) -> tuple[bool, float | None, int]:
-    """What a planner promises, checked and with defaults filled in."""
+    """The settings of a planner, checked and with defaults filled in."""
     if complete is not None and not isinstance(complete, bool):
         raise BCMError(f'complete must be True or False (got {complete!r})')
     if epsilon is not None:

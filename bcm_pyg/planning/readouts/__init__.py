@@ -40,9 +40,8 @@ def resolve_readout(readout: Readout | str | None) -> Readout:
         return Corridor()
     if isinstance(readout, str):
         if readout not in BY_NAME:
-            raise BCMError(
-                f'readout {readout!r:.80} is none of {", ".join(BY_NAME)}'
-            )
+            names = ', '.join(BY_NAME)
+            raise BCMError(f'readout {readout!r:.80} is none of {names}')
         return BY_NAME[readout]()
     if isinstance(readout, type) or not callable(readout):
         raise BCMError(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from bcm_pyg.kernels import Found
+from bcm_pyg.kernels import Array, Found
 from bcm_pyg.utils import check_float, check_int
 
 from .._engine import Engine, EngineReadout
@@ -21,18 +19,16 @@ class BestFirst(EngineReadout):
 
     and in the end the best route through the nodes that were expanded.
 
-    *Guarantees* a route wherever there is one, on any graph and with any map.
-    No node is expanded twice. With a map that is consistent (along an edge its
-    distances fall by no more than the cost, and they are 0 at the goal) the
-    route is the best one at :math:`w \le 1`. For a proof give the planner an
-    :obj:`epsilon`.
+    *Guarantees* a route wherever there is one, with any map. No node is
+    expanded twice. With a consistent map (along an edge its distances fall by
+    no more than the cost, and they are 0 at the goal) the route is the best one
+    at :math:`w \le 1`. For a proof give the planner an :obj:`epsilon`.
 
-    *Costs* one pass per expanded node. With a good map that is little more than
-    the nodes of the route, with a useless one every node the start can reach.
+    *Costs* one pass per expanded node: with a good map little more than the
+    nodes of the route, with a useless one all that the start can reach.
 
-    *Use it* where walks get lost (roads, mazes, a map in training), and as the
-    fallback of any other readout. Below :math:`w = 1` it expands more and comes
-    closer to the best route, above less.
+    *Use it* where walks get lost (roads, mazes, a map in training). Below
+    :math:`w = 1` it expands more and comes closer to the best route.
 
     Args:
         weight (float, optional): How far to trust the map, :math:`w`. 0 is
@@ -44,9 +40,7 @@ class BestFirst(EngineReadout):
     def __post_init__(self) -> None:
         check_float('weight', self.weight)
 
-    def _answer(
-        self, engine: Engine, starts: np.ndarray, goals: np.ndarray
-    ) -> Found:
+    def _answer(self, engine: Engine, starts: Array, goals: Array) -> Found:
         found = engine.expand(starts, goals, self.weight)
         return engine.inside(starts, goals, found.nodes, found.span[:, None], 0)
 
@@ -60,13 +54,11 @@ class Beam(EngineReadout):
     of the way found to :math:`i`; the others are forgotten. The result is the
     best route through the nodes of all steps.
 
-    *Guarantees* nothing by itself, but no node has its turn twice; a beam that
-    runs out of new nodes fails, and the planner falls back on
+    *Guarantees* no route, but expands no node twice. A beam that runs out of
+    new nodes fails, and the planner falls back on
     :class:`~bcm_pyg.planning.BestFirst`.
 
-    *Costs* :math:`k` passes per hop.
-
-    *Use it* to bound the work per hop.
+    *Costs* :math:`k` passes per hop. *Use it* to bound the work per hop.
 
     Args:
         width (int, optional): Nodes of a step, :math:`k`. (default: :obj:`4`)
@@ -77,8 +69,6 @@ class Beam(EngineReadout):
     def __post_init__(self) -> None:
         check_int('width', self.width, 1)
 
-    def _answer(
-        self, engine: Engine, starts: np.ndarray, goals: np.ndarray
-    ) -> Found:
+    def _answer(self, engine: Engine, starts: Array, goals: Array) -> Found:
         found = engine.expand(starts, goals, 1.0, self.width)
         return engine.inside(starts, goals, found.nodes, found.span[:, None], 0)

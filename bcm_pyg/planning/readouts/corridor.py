@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.kernels import Found
+from bcm_pyg.kernels import Array, Found
 from bcm_pyg.utils import Adjacency, check_int
 
 from .._engine import Engine, in_parts
@@ -21,26 +21,23 @@ from .best_first import BestFirst
 class Corridor:
     r"""Exact search in a narrow corridor that the map has drawn.
 
-    A readout, the guide, goes from the start to the goal, and from the goal
-    back to the start. The best route through what it has found is widened by
-    :math:`r` hops to either side, and the result is the best route through all
-    of these nodes.
+    A readout, the guide, goes from the start to the goal and back. The best
+    route through the nodes that it found is widened by :math:`r` hops to either
+    side, and the result is the best route through all of these nodes.
 
-    The two directions err at different places: together they hold almost every
-    time what each of them missed. Where streets are one-way the way back is
-    another one and helps less; it is not tried where there is none.
+    The two directions err at different places, so each finds most of what the
+    other missed. The way back helps less where streets are one-way; it is not
+    tried where there is none.
 
     *Guarantees* a route wherever there is one, and that no better one lies
     within the corridor.
 
-    *Costs* what the readout costs, twice. The other nodes of the corridor need
-    no pass of the map: to widen it costs next to nothing.
+    *Costs* the guide, twice. The other nodes of the corridor need no pass.
 
-    *Use it* as the default for good routes: most are optimal, at a tenth of the
-    nodes that exact search settles. Where the walks of
-    :class:`~bcm_pyg.planning.VisitedGreedy` are nearly optimal, as of a well
-    trained map of a grid or a maze, :obj:`guide=VisitedGreedy()` is as good and
-    faster; where they make long detours, as on roads, the routes are worse.
+    *Use it* as the default: most routes are optimal, at a tenth of the nodes
+    that exact search settles. :obj:`guide=VisitedGreedy()` is as good and
+    faster where its walks are nearly optimal, as of a well trained map of a
+    grid or a maze, and worse where they make long detours, as on roads.
 
     Args:
         radius (int, optional): Hops to widen by, :math:`r`. (default: :obj:`4`)
@@ -59,15 +56,11 @@ class Corridor:
     def __post_init__(self) -> None:
         check_int('radius', self.radius, 0)
         if isinstance(self.guide, type) or not callable(self.guide):
-            raise BCMError(
-                f'guide must be a readout such as BestFirst() (got '
-                f'{self.guide!r})'
-            )
+            got = f'(got {self.guide!r})'
+            raise BCMError(f'guide must be a readout such as BestFirst() {got}')
         if not isinstance(self.bidirectional, bool):
-            raise BCMError(
-                'bidirectional must be True or False (got '
-                f'{self.bidirectional!r})'
-            )
+            got = f'(got {self.bidirectional!r})'
+            raise BCMError(f'bidirectional must be True or False {got}')
 
     def __call__(
         self,
@@ -77,15 +70,14 @@ class Corridor:
         goals: Tensor,
     ) -> Plan:
         """Routes of a batch of queries."""
+        ends = starts, goals
         if isinstance(self.guide, BestFirst):
-            ends = starts, goals
             return self.along(scorer, adjacency, *ends, *ends)
         routes = self.guide(scorer, adjacency, starts, goals)
         missing = (~routes.success).nonzero().squeeze(1)
         if missing.numel() > 0:
-            found = BestFirst()(
-                scorer, adjacency, starts[missing], goals[missing]
-            )
+            ends = starts[missing], goals[missing]
+            found = BestFirst()(scorer, adjacency, *ends)
             routes = routes.cheaper(missing, found)
         nodes, beside = _drawn(routes)
         if self.bidirectional:
@@ -98,11 +90,7 @@ class Corridor:
         return replace(plan, expansions=plan.expansions + beside)
 
     def _inside(
-        self,
-        engine: Engine,
-        starts: np.ndarray,
-        goals: np.ndarray,
-        nodes: np.ndarray,
+        self, engine: Engine, starts: Array, goals: Array, nodes: Array
     ) -> Found:
         used = nodes >= 0
         ends = used.sum(axis=1).cumsum()
@@ -118,10 +106,8 @@ class Corridor:
         guide_starts: Tensor,
         guide_goals: Tensor,
     ) -> Plan:
-        """Routes in the corridors of other queries, which begin and end close
-        to theirs and must have :class:`BestFirst` as guide.
-
-        Queries with the same corridor that follow each other draw it once.
+        """Routes in corridors that :class:`BestFirst` draws for other queries,
+        once for equal ones that follow each other.
         """
         ends = starts, goals, guide_starts, guide_goals
         return in_parts(self._search, scorer, adjacency, *ends)
@@ -129,10 +115,10 @@ class Corridor:
     def _search(
         self,
         engine: Engine,
-        starts: np.ndarray,
-        goals: np.ndarray,
-        guide_starts: np.ndarray,
-        guide_goals: np.ndarray,
+        starts: Array,
+        goals: Array,
+        guide_starts: Array,
+        guide_goals: Array,
     ) -> Found:
         new = np.ones(starts.size, np.bool_)
         new[1:] = np.diff(guide_starts) != 0

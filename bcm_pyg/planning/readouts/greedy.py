@@ -3,10 +3,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 from torch import Tensor
 
-from bcm_pyg.kernels import Found
+from bcm_pyg.kernels import Array, Found
 from bcm_pyg.utils import Adjacency
 
 from .._engine import EngineReadout, compiled_map
@@ -32,9 +31,7 @@ class _Walk(EngineReadout):
             return super().__call__(scorer, adjacency, starts, goals)
         return walk(scorer, adjacency, starts, goals, self.prefer_unvisited)
 
-    def _answer(
-        self, engine: Any, starts: np.ndarray, goals: np.ndarray
-    ) -> Found:
+    def _answer(self, engine: Any, starts: Array, goals: Array) -> Found:
         return engine.walk(starts, goals, self.prefer_unvisited)
 
 

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from bcm_pyg.kernels import Found
+from bcm_pyg.kernels import Array, Found
 from bcm_pyg.utils import check_int
 
 from .._engine import Engine, EngineReadout
@@ -22,16 +20,16 @@ class Lookahead(EngineReadout):
     or to the goal if it is nearer, by its first hop; then it looks again. Nodes
     of the walk are not entered again.
 
-    *Guarantees* routes without loops, but may end in a dead end that is longer
-    than it can see; the planner then falls back on
+    *Guarantees* routes without loops. It may end in a dead end that is longer
+    than :math:`d`; the planner then falls back on
     :class:`~bcm_pyg.planning.BestFirst`.
 
     *Costs* a pass for each node that was ever :math:`d` hops away: on a grid
     about :math:`2 d + 1` per hop.
 
-    *Use it* with maps whose distances are better than their choices, where a
-    walk is wanted and not a search: it decides each step by what lies around
-    it. :class:`~bcm_pyg.planning.BestFirst` does more with fewer passes.
+    *Use it* where a walk is wanted, with maps whose distances are better than
+    their choices. :class:`~bcm_pyg.planning.BestFirst` does more with fewer
+    passes.
 
     Args:
         depth (int, optional): How many true edge costs to sum, :math:`d`.
@@ -43,7 +41,5 @@ class Lookahead(EngineReadout):
     def __post_init__(self) -> None:
         check_int('depth', self.depth, 1)
 
-    def _answer(
-        self, engine: Engine, starts: np.ndarray, goals: np.ndarray
-    ) -> Found:
+    def _answer(self, engine: Engine, starts: Array, goals: Array) -> Found:
         return engine.lookahead(starts, goals, self.depth)
