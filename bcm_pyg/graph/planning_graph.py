@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import _validate as check
 
 #: Attributes that may hold costs when none is named, in this order.
@@ -76,7 +77,7 @@ def planning_graph(
 
     keep = _cheapest_edges(edge_index, edge_cost, num_nodes)
     if keep.numel() == 0:
-        raise check.BCMError(
+        raise BCMError(
             'the graph has no edges (self-loops do not count): nothing to plan'
         )
     num_edges = edge_index.size(1)
@@ -130,7 +131,7 @@ def _find_cost(
         for name in COST_NAMES:
             if data.get(name) is not None:
                 return name, data[name]
-        raise check.BCMError(
+        raise BCMError(
             f'no edge costs found: data has none of {COST_NAMES}. Name an '
             "attribute with cost='...', or pass cost='length' for "
             f'straight-line length{_candidates(data, edge_index)}'
@@ -139,7 +140,7 @@ def _find_cost(
         return 'cost', cost
     if cost == 'length':
         if data.get('length') is not None:
-            raise check.BCMError(
+            raise BCMError(
                 "cost='length' means straight-line length, but data also has "
                 'an attribute of that name: pass cost=data.length to use it, '
                 'or remove it'
@@ -244,7 +245,7 @@ def _whole_origin(
     if before is None or not is_own:  # it is of other coordinates
         return origin
     if not isinstance(before, Tensor) or before.shape != (1, num_axes):
-        raise check.BCMError(
+        raise BCMError(
             'pos_origin, what was subtracted from pos, must have shape '
             f'[1, {num_axes}] (got {getattr(before, "shape", before)!s:.80}): '
             'remove it'

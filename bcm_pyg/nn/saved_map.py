@@ -228,9 +228,9 @@ class _AtMost(TorchFunctionMode):
 
     def __torch_function__(
         self,
-        func: Callable,
+        func: Callable[..., Any],
         types: Sequence[type],
-        args: tuple = (),
+        args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         self.calls -= 1

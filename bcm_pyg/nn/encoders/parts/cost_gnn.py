@@ -7,7 +7,7 @@ from torch.nn.functional import silu
 from torch_geometric.nn import MessagePassing
 
 
-class CostConv(MessagePassing):
+class CostConv(MessagePassing):  # type: ignore[misc]
     r"""One round of messages along edges and against them,
 
     .. math::
