@@ -44,7 +44,9 @@ def nodes_from_labels(data: Data, labels: Iterable[Hashable]) -> Tensor:
             out.append(node[label])
         except (KeyError, TypeError):
             raise BCMError(f'labels[{index}] = {label!r} is no node') from None
-    return torch.tensor(out, dtype=torch.long, device=data.edge_index.device)
+    edges = data.edge_index
+    device = None if edges is None else edges.device
+    return torch.tensor(out, dtype=torch.long, device=device)
 
 
 def labels_of(data: Data, nodes: Ids | None = None) -> list[Any]:

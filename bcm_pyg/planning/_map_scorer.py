@@ -132,7 +132,8 @@ class MapScorer:
     def _slopes(self) -> tuple[Tensor, Tensor]:
         """Slope and offset of each edge, or none if they are too large."""
         width, num_edges = self.hidden.size(1), self.adjacency.num_edges
-        if 4 * num_edges * (width + 1) > MAX_SLOPE_BYTES:
+        padded = width + -width % TILE
+        if 4 * num_edges * (padded + 1) > MAX_SLOPE_BYTES:
             num_edges = 0
         slope = self.hidden.new_empty(num_edges, width)
         offset = self.hidden.new_empty(num_edges)
@@ -152,6 +153,8 @@ class MapScorer:
         size = self.hidden.nbytes
         if '_map' in vars(self):
             size += self._map.slope.nbytes + self._map.offset.nbytes
+            if self._map.hidden.shape[1] > self.hidden.size(1):  # a copy
+                size += self._map.hidden.nbytes
         return size
 
 

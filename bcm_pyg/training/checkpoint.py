@@ -79,6 +79,8 @@ class Checkpoint:
             'encoder': _describe(run.model.encoder),
         }
         self._saved = -math.inf  # when
+        if path is not None:
+            _optimizer_state(self._stepped_twin())  # can it be kept?
 
     def save(self, force: bool = True) -> None:
         """Writes the file; without :obj:`force` just every half minute."""
@@ -129,6 +131,7 @@ class Checkpoint:
         parts = {
             'model': self.model.state_dict(),
             'optimizer': _optimizer_state(optimizer),
+            'groups': _group_numbers(optimizer),
             'targets': self.blocks.state(),
             'run': {
                 'generator': self.generator.get_state(),
@@ -169,6 +172,10 @@ class Checkpoint:
         )
         history = _history(run)
         _load_optimizer(self.optimizer, moments, twin)
+        for key, value in _part(tensors, 'groups').items():
+            index, name = key.split('.', 1)
+            group = self.optimizer.param_groups[int(index)]
+            group[name] = type(group[name])(value.item())
         self.blocks.load_state(pool)
         self.generator.set_state(run['generator'])
         losses, counts = run['losses'].tolist(), run['counts'].tolist()
@@ -180,8 +187,8 @@ class Checkpoint:
         """Another optimiser of the same settings and shapes, with state."""
         twins = [
             torch.nn.Parameter(torch.zeros_like(parameter))
-            for group in self.optimizer.param_groups
-            for parameter in group['params']
+            for parameter in self.model.parameters()
+            if parameter.requires_grad
         ]
         for twin in twins:
             twin.grad = torch.zeros_like(twin)
@@ -222,10 +229,27 @@ def _history(run: Mapping[str, Tensor]) -> History:
 
 def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """The state of an optimiser as flat tensors, numbers included."""
+    out: dict[str, Tensor] = {}
+    for index, entries in optimizer.state_dict()['state'].items():
+        for name, value in entries.items():
+            if not isinstance(value, (Tensor, int, float)):
+                raise BCMError(
+                    f'the state {name!r} of {type(optimizer).__name__} is '
+                    'neither a tensor nor a number: train without a checkpoint'
+                )
+            if not isinstance(value, Tensor):
+                value = _doubles(value)
+            out[f'{index}.{name}'] = value
+    return out
+
+
+def _group_numbers(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Numbers of the groups of parameters: some optimisers count there."""
     return {
-        f'{index}.{name}': value if torch.is_tensor(value) else _doubles(value)
-        for index, entries in optimizer.state_dict()['state'].items()
-        for name, value in entries.items()
+        f'{index}.{name}': _doubles(value)
+        for index, group in enumerate(optimizer.param_groups)
+        for name, value in group.items()
+        if isinstance(value, (int, float)) and name != 'lr'
     }
 
 
@@ -242,7 +266,7 @@ def _load_optimizer(
         like, entry = kinds[int(index)][name], value
         if not torch.is_tensor(like):
             entry = type(like)(value.item())
-            if entry < 0:
+            if isinstance(entry, int) and entry < 0:
                 raise BCMError('the optimiser has counted below 0')
         state.setdefault(int(index), {})[name] = entry
     groups = optimizer.state_dict()['param_groups']

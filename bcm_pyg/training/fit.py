@@ -155,6 +155,7 @@ class Trainer:
         self.interrupt = Interrupt(self.alone)
         self.parameters = [p for p in run.model.parameters() if p.requires_grad]
         self.optimizer = make_optimizer(self.parameters, run.config)
+        self.peaks = [group['lr'] for group in self.optimizer.param_groups]
         self.blocks = run.config.target_settings.blocks(run)
         self.checkpoint: Checkpoint | None = None
         if path is not None or not self.alone:  # process 0 may have a path
@@ -203,8 +204,9 @@ class Trainer:
 
     def _step(self, block: Block, done: float) -> None:
         progress = self.progress
-        for group in self.optimizer.param_groups:
-            group['lr'] = learning_rate(self.run.config.lr, done)
+        groups = self.optimizer.param_groups
+        for group, peak in zip(groups, self.peaks, strict=True):
+            group['lr'] = learning_rate(peak, done)
         self.optimizer.zero_grad()
         loss = self._backward(block)
         if loss == 0:  # a block in which every goal is next to its sources

@@ -429,9 +429,11 @@ def test_what_does_not_change_is_found_once(
 
             monkeypatch.setattr(module, name, counted)
     made = []
-    build = Adjacency._from_data
+    build = Adjacency.__init__
     monkeypatch.setattr(
-        Adjacency, '_from_data', lambda data: made.append(data) or build(data)
+        Adjacency,
+        '__init__',
+        lambda self, *args: made.append(self) or build(self, *args),
     )
     model = small_map(grid)
     calls.clear()
@@ -513,13 +515,65 @@ def test_targets_and_an_optimizer_of_ones_own(
             fit(stopped, grid, replace(config, **changed), checkpoint=path)
 
 
+class Counting(torch.optim.Optimizer):
+    """Counts in its group, keeps a number below 0 and, if asked, no number."""
+
+    def __init__(self, parameters, lr: float = 1.0, odd: bool = False) -> None:
+        super().__init__(parameters, {'lr': lr, 'k': 0})
+        self.odd = odd
+
+    @torch.no_grad()
+    def step(self, closure=None) -> None:
+        for group in self.param_groups:
+            group['k'] += 1
+            for parameter in group['params']:
+                self.state[parameter]['sign'] = -1.0
+                if self.odd:
+                    self.state[parameter]['before'] = None
+                if parameter.grad is not None:
+                    parameter -= group['lr'] / group['k'] * parameter.grad
+
+
+def in_groups(parameters: list, lr: float) -> torch.optim.Optimizer:
+    """In another order, some slower, and not all of them."""
+    groups = [{'params': parameters[2:]}, {'params': parameters[:1]}]
+    groups[1]['lr'] = 0.1 * lr
+    return torch.optim.Adam(groups, lr)
+
+
+def test_rates_of_groups(grid: Data) -> None:
+    seen = []
+
+    class Spy(Counting):
+        def step(self, closure=None) -> None:
+            seen.append([group['lr'] for group in self.param_groups])
+
+    def make(parameters: list, lr: float) -> torch.optim.Optimizer:
+        slow = {'params': parameters[:1], 'lr': 0.5 * lr}
+        return Spy([slow, {'params': parameters[1:]}], lr)
+
+    fit(small_map(grid), grid, tiny(steps=5, optimizer=make, lr=1e-3))
+    assert len(seen) == 5
+    assert all(2 * slow == rate for slow, rate in seen)
+
+
+def test_an_optimizer_that_cannot_be_kept(grid: Data, tmp_path: Path) -> None:
+    make = partial(Counting, odd=True)
+    config = tiny(steps=2, optimizer=make, lr=1e-3)
+    with pytest.raises(BCMError, match="'before' of Counting is neither"):
+        fit(small_map(grid), grid, config, checkpoint=tmp_path / 'run')
+    fit(small_map(grid), grid, config)
+
+
 @pytest.mark.parametrize(
     'make',
     [
         partial(torch.optim.AdamW, weight_decay=0.25),
         partial(torch.optim.SGD, momentum=0.5),
+        Counting,
+        in_groups,
     ],
-    ids=['AdamW', 'SGD'],
+    ids=['AdamW', 'SGD', 'Counting', 'in_groups'],
 )
 def test_going_on_with_an_optimizer_of_ones_own(
     grid: Data,

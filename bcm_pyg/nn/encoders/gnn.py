@@ -146,8 +146,9 @@ class GNNEncoder(NodeEncoder):
     def _features(self, data: Data) -> tuple[Tensor, dict[str, Tensor]]:
         """Features of nodes and edges, kept while the graph stays the same."""
         read = data.pos, data.edge_index, data.edge_cost
-        # Nothing is kept of what autograd or a compiler is to see.
-        is_plain = not (
+        # Nothing is kept of what autograd or a compiler is to see, nor of
+        # features of a subclass, which may be learned.
+        is_plain = type(self).features is GNNEncoder.features and not (
             torch.compiler.is_compiling()
             or torch.is_inference_mode_enabled()
             or any(tensor.requires_grad for tensor in read)

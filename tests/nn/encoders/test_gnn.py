@@ -322,3 +322,22 @@ def test_a_module_that_works_in_place(grid: Data) -> None:
 
     encoder = GNNEncoder.from_data(grid, gnn=InPlace(), channels=4)
     assert torch.equal(encoder(grid), encoder(grid))
+
+
+class LearnedFeatures(GNNEncoder):
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.gain = torch.nn.Parameter(torch.ones(()))
+
+    def features(self, data: Data) -> torch.Tensor:
+        return super().features(data) * self.gain
+
+
+def test_features_of_a_subclass_are_not_kept(grid: Data) -> None:
+    encoder = LearnedFeatures.from_data(planning_graph(grid))
+    with torch.no_grad():
+        encoder(planning_graph(grid))
+    for _ in range(2):
+        encoder.gain.grad = None
+        encoder(planning_graph(grid)).sum().backward()
+        assert encoder.gain.grad is not None
