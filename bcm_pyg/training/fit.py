@@ -62,9 +62,9 @@ def fit(
     timeout of the group.
 
     **Determinism.** Same seed, initial weights, machine, number of threads and
-    processes, and a budget of steps: same weights and routes, bit for bit, also
-    through a checkpoint. Not promised on GPUs, where sums have no fixed order,
-    with a time budget, or for encoders that draw random numbers themselves.
+    processes, and steps: same weights, bit for bit, also through a checkpoint.
+    Not promised on GPUs, with a time budget, or for encoders that draw random
+    numbers themselves.
 
     **Memory.** A step needs about 30 rows of 256 floats per pair, the targets
     :obj:`4 N (goal_pool + 5 * bootstrap_samples * refresh)` bytes and 1 kB per

@@ -148,7 +148,9 @@ class _Ranking(torch.autograd.Function):
         # Both softmins at once: these are small tensors, calls cost most.
         energy = torch.cat([scores, target], 1).div_(temperature)
         least = scatter_amin(energy, source, 0, num_sources)
-        log_softmin = _log_softmin(energy, least, source)
+        shifted = least.index_select(0, source).sub_(energy)
+        total = torch.zeros_like(least).index_add_(0, source, shifted.exp())
+        log_softmin = shifted.sub_(total.log_().index_select(0, source))
         log_share, weight = log_softmin.tensor_split(2, 1)
         decided = least.tensor_split(2, 1)[1].isfinite()  # [S, G]
         # Undecided sources have NaN weights; they must not meet the scores.
@@ -165,10 +167,3 @@ class _Ranking(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         (gradient,) = ctx.saved_tensors
         return grad * gradient, None, None, None, None
-
-
-def _log_softmin(energy: Tensor, least: Tensor, source: Tensor) -> Tensor:
-    """Logarithms of the softmin of each source, :obj:`[M, *]`."""
-    shifted = least.index_select(0, source).sub_(energy)
-    total = torch.zeros_like(least).index_add_(0, source, shifted.exp())
-    return shifted.sub_(total.log_().index_select(0, source))

@@ -15,7 +15,6 @@ from .config import FitConfig
 
 #: Share of the budget in which the learning rate rises to its peak.
 WARMUP = 0.02
-
 #: Matrices with a longer side are preconditioned on the other side alone.
 MAX_SIDE = 1024
 #: Of the trace of a running mean, what is added to its diagonal.
@@ -85,9 +84,7 @@ class SOAP(torch.optim.Optimizer):
         every: int = 10,
         eps: float = 1e-5,
     ) -> None:
-        super().__init__(
-            params, {'lr': lr, 'beta': beta, 'every': every, 'eps': eps}
-        )
+        super().__init__(params, dict(lr=lr, beta=beta, every=every, eps=eps))
 
     @torch.no_grad()
     def step(  # type: ignore[override]

@@ -81,8 +81,8 @@ class PairSampler:
     ) -> Tensor:
         """Source nodes each of which is near to one of the goals.
 
-        Each is the nearest of some random ones. Of how many is drawn evenly
-        over magnitudes, so that distances of all scales come up.
+        Each is the nearest of some random ones, whose number is log-uniform, so
+        that distances of all scales come up.
 
         Args:
             value (torch.Tensor): What is known of the distance to the goals of

@@ -234,7 +234,7 @@ class PooledBlocks(Blocks):
     def _shared(self, goals: Tensor) -> Tensor:
         # Random numbers are drawn by all processes, whatever their goals.
         return self.processes.divided(
-            lambda some: self.settings.values(self, some), goals
+            partial(self.settings.values, self), goals
         )
 
     def unknown(self, columns: int) -> Tensor:
@@ -258,9 +258,8 @@ class PooledBlocks(Blocks):
         if step > 0 and step % every == 0:
             self._refresh()
         column = self.sampler.block(self._goals, self.config.goals)
-        reach = None
-        if not self.sampler.connected:
-            reach = ~torch.isinf(self._value[:, column])
+        connected = self.sampler.connected
+        reach = None if connected else ~torch.isinf(self._value[:, column])
         sources = self._sources(column, reach)
         edge, source = self.adjacency.out_edges(sources)
         head = self.adjacency.dst[edge]
