@@ -4,20 +4,13 @@ A folder holds :obj:`config.json` and safetensors files that it names by their
 digests. A single file holds the same JSON in its header. Both are written
 atomically, and no code in them is ever run.
 
-What a file says is compared with what is wanted before anything of that size is
-read: files may come from strangers. They can still be large: of a folder that
-honestly describes more than the memory holds, reading fails.
+Files may come from strangers: what a file says is compared with what is wanted
+before anything of that size is read.
 """
 
 from .file import open_file, read_file, write_file
 from .folder import open_folder, write_folder
-from .format import (
-    Format,
-    check_fields,
-    config_text,
-    parse_config,
-    refusing,
-)
+from .format import Format, check_fields, config_text, parse_config, refusing
 from .tensors import Spec, TensorFile, check_finite, check_tensors, pack
 
 __all__ = [

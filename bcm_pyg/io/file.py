@@ -29,11 +29,10 @@ def write_file(
 ) -> None:
     """Replaces a file; a process killed on the way leaves the old one.
 
-    Nobody else may be writing it: what killed ones left beside it is removed.
+    There must be no other writer: temporary files beside it are removed.
     """
     with refusing(f'cannot write the {kind.name} {path!s:.200}'):
-        content = pack(tensors)
-        digest = _data_digest(content)
+        digest = _data_digest(pack(tensors))
         text = config_text(kind, {**config, 'data_sha256': digest})
         content = pack(tensors, {'config': text})
         read_file(content, kind, 'it')
@@ -67,13 +66,7 @@ def _data_digest(content: bytes) -> str:
 
 
 def open_file(path: Path, links: bool = True) -> tuple[BinaryIO, int]:
-    """A regular file, open, and its size.
-
-    Args:
-        path (pathlib.Path): The file.
-        links (bool, optional): Whether it may be a link to another one.
-            (default: :obj:`True`)
-    """
+    """A regular file, open, and its size; :obj:`links` allows a link to one."""
     if not links and path.is_symlink():
         raise BCMError(f'{path.name} is a link')
     # A pipe under this name must not make the reader wait.
@@ -87,7 +80,7 @@ def open_file(path: Path, links: bool = True) -> tuple[BinaryIO, int]:
 
 
 def remove_leftovers(folder: Path, names: str, keep: Collection[str]) -> None:
-    """Removes old files and what killed writers left behind, where it can.
+    """Removes old and temporary files of names that match, where it can.
 
     Args:
         folder (pathlib.Path): Where they are.

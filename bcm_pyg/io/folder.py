@@ -1,8 +1,7 @@
 """Folders of config.json and safetensors files, replaced in one step.
 
-Files are written first, under names that hold their digests; then config.json,
-which tells the digests, replaces its predecessor. So a folder always holds the
-old content or the new one.
+Files are written first, under names that hold their digests; then config.json
+with the digests is replaced. So a folder holds the old content or the new one.
 """
 
 from __future__ import annotations
@@ -62,13 +61,12 @@ def write_folder(
         config (Mapping[str, Any]): What describes the tensors.
         contents (Mapping[str, bytes]): Of safetensors files, by plain names.
     """
-    digests = {k: hashlib.sha256(v).hexdigest() for k, v in contents.items()}
-    entries = {
-        name: {'sha256': digests[name], 'bytes': len(content)}
-        for name, content in contents.items()
-    }
+    entries, files = {}, {}
+    for name, content in contents.items():
+        digest = hashlib.sha256(content).hexdigest()
+        entries[name] = {'sha256': digest, 'bytes': len(content)}
+        files[_file_name(name, digest)] = content
     text = config_text(kind, {**config, 'files': entries})
-    files = {_file_name(k, digests[k]): v for k, v in contents.items()}
     names = '|'.join(rf'{k}-[0-9a-f]{{16}}\.safetensors' for k in contents)
     names += '|' + re.escape(CONFIG)
     with refusing(f'cannot write a {kind.name} to {folder}'):
@@ -141,20 +139,16 @@ def _open(
     path = folder / _file_name(name, entry['sha256'])
     file, size = open_file(path, links=False)
     stack.enter_context(file)
-    if size != entry['bytes']:
-        raise BCMError(
-            f'{path.name} has {size} bytes, not {entry["bytes"]!r:.80}'
-        )
+    if size != (told := entry['bytes']):
+        raise BCMError(f'{path.name} has {size} bytes, not {told!r:.80}')
     return TensorFile(file, size, path.name, entry['sha256'])
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[tuple[bool, int | None]]:
-    """Keeps other processes and threads from writing into a folder.
+    """Locks a folder for one writer; yields whether it could, and a handle.
 
-    The lock is on the folder itself and ends with the process that holds it.
-    Yields whether there is one, since some file systems have no locks, and a
-    handle of the folder, if the system has such.
+    The lock ends with the process that holds it. Some systems have none.
     """
     if fcntl is None:
         yield False, None

@@ -15,7 +15,6 @@ from bcm_pyg.errors import BCMError
 #: Far more than any config needs; parsed, it takes many times its size.
 MAX_CONFIG_BYTES = 2**20
 
-
 #: Names of entries, and their types.
 Fields = Mapping[str, type | UnionType]
 
@@ -29,28 +28,19 @@ class Format(NamedTuple):
 
 @contextmanager
 def refusing(what: str) -> Iterator[None]:
-    """Turns whatever is wrong with a file into one short error.
-
-    Args:
-        what (str): What cannot be done, put before the reason.
-    """
+    """Turns whatever is wrong into one short error that begins with this."""
     try:
         yield
     except BCMError as error:
         raise BCMError(f'{what}: {error!s:.500}') from error.__cause__
     except Exception as error:
-        why = str(error).partition('\n')[0]  # PyTorch may add a C++ stack
-        why = why or type(error).__name__
+        first_line = str(error).partition('\n')[0]  # then maybe a C++ stack
+        why = first_line or type(error).__name__
         raise BCMError(f'{what}: {why:.500}') from error
 
 
 def config_text(kind: Format, config: Mapping[str, Any]) -> str:
-    """A config as text, with its format, version and digest.
-
-    Args:
-        kind (Format): What it describes.
-        config (Mapping[str, Any]): Of JSON types, numbers finite.
-    """
+    """A config of JSON types as text, with its format, version and digest."""
     whole = {'format': f'bcm_pyg.{kind.name}', 'version': kind.version}
     try:
         whole = json.loads(json.dumps({**whole, **config}, allow_nan=False))
@@ -69,8 +59,7 @@ def config_text(kind: Format, config: Mapping[str, Any]) -> str:
 def parse_config(kind: Format, text: bytes) -> dict[str, Any]:
     """The inverse of :func:`config_text`; refuses all that it does not write.
 
-    The digest finds accidents. It is no secret: who changes a config on purpose
-    can change the digest, too.
+    The digest finds accidents; it does not protect against changes on purpose.
     """
     config = strict_json(text)
     name = f'bcm_pyg.{kind.name}'
@@ -106,10 +95,7 @@ def config_digest(config: Mapping[str, Any]) -> str:
 
 
 def strict_json(text: bytes) -> Any:
-    """What JSON in UTF-8 says, if it says nothing twice, in finite numbers.
-
-    Parsers differ in what they make of names that occur twice.
-    """
+    """Parses JSON in UTF-8; refuses duplicate names and infinite numbers."""
     try:
         return json.loads(
             text.decode(),

@@ -80,8 +80,7 @@ def pack(
 class TensorFile:
     """An open safetensors file, of which only the header has been read.
 
-    The header is read for names, dtypes and shapes alone, so that a file can be
-    refused before it takes memory. All else about it is left to safetensors.
+    So a file can be refused before it takes memory.
 
     Args:
         file (BinaryIO): The file, at its beginning.

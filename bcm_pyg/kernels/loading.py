@@ -64,7 +64,7 @@ def _load() -> ModuleType | None:
             folder = folder / _key(numba.__version__)
         if folder is None or not (folder / 'done').exists():
             logging.getLogger('bcm_pyg').warning(
-                'compiling the readouts, %s: about 15 seconds ...',
+                'compiling the readouts, %s: up to half a minute ...',
                 'once' if folder else 'for this process',
             )
         config: Any = numba_config

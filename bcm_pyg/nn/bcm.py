@@ -12,7 +12,7 @@ from torch_geometric.nn.inits import reset
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, planning_graph
-from bcm_pyg.utils import as_ids, check_int
+from bcm_pyg.utils import as_ids, check_choice, check_int
 
 from .encoders import NodeEncoder, encoder_resolver
 from .encoders.base import select_nodes
@@ -72,15 +72,12 @@ class BCM(torch.nn.Module):
         cost_scale: float | None = None,
     ) -> None:
         super().__init__()
-        if terminal not in TERMINALS:
-            raise BCMError(
-                f'terminal must be one of {TERMINALS} (got {terminal!r:.80})'
-            )
+        check_choice('terminal', terminal, TERMINALS)
         if not isinstance(encoder, torch.nn.Module):
             got = encoder if isinstance(encoder, type) else type(encoder)
             raise BCMError(
                 f'encoder must be a torch.nn.Module, an instance (got '
-                f'{getattr(got, "__name__", got)})'
+                f'{got.__name__})'
             )
         width = getattr(encoder, 'out_channels', None)
         if not isinstance(width, int):
@@ -181,10 +178,9 @@ class BCM(torch.nn.Module):
     def _adopt(self, data: Data) -> None:
         """Makes the map one of this canonical graph.
 
-        It takes the fingerprint and, without a cost scale yet, the mean cost.
-        A scale that is there is kept, so that scores keep their meaning when
-        some costs change. When all change, as from minutes to seconds, it
-        changes along, and scores mean the same in the new units.
+        Without a cost scale yet, it takes the mean cost. A scale that is there
+        is kept when some costs change, so that scores keep their meaning. When
+        all change, as from minutes to seconds, it changes along.
         """
         mean = float(data.edge_cost.double().mean())
         before = self._mean_cost or mean
@@ -217,9 +213,9 @@ class BCM(torch.nn.Module):
         """
         data = _canonical(data)
         weight = self.transition.lin1.weight
-        per_node = getattr(self.encoder, 'per_node', False)
-        if torch.compiler.is_compiling():
-            per_node = False  # it cannot make a Data of some nodes
+        # Compiled code cannot make a Data of some nodes.
+        compiling = torch.compiler.is_compiling()
+        per_node = not compiling and getattr(self.encoder, 'per_node', False)
         if nodes is not None and per_node:
             data = select_nodes(data, nodes)
         if isinstance(self.encoder, NodeEncoder):
@@ -238,9 +234,8 @@ class BCM(torch.nn.Module):
     ) -> Tensor:
         r"""Raw scores :math:`D_i(j; g)` of a block, :obj:`[M, G]`.
 
-        A block has some sources :math:`i`, each with some of its neighbours
-        :math:`j`, and every one of its goals :math:`g` for each of them. This
-        is what training calls.
+        A block has sources :math:`i`, each with some of its neighbours
+        :math:`j`, and goals :math:`g` that are shared by all.
 
         Args:
             data (torch_geometric.data.Data): The graph.
@@ -251,9 +246,8 @@ class BCM(torch.nn.Module):
                 that each neighbour belongs to, ascending, :obj:`[M]`.
         """
         hidden = self.project_nodes(data, torch.cat([sources, heads, goals]))
-        node, head, goal = hidden.split(
-            [sources.numel(), heads.numel(), goals.numel()]
-        )
+        sizes = [sources.numel(), heads.numel(), goals.numel()]
+        node, head, goal = hidden.split(sizes)
         return block_scores(self.transition, node, head, goal, source)
 
     def score(
@@ -268,8 +262,8 @@ class BCM(torch.nn.Module):
             j (torch.Tensor or int): Neighbours to move to.
             g (torch.Tensor or int): Goals.
         """
-        ids = ((name, ids) for name, ids in (('i', i), ('j', j), ('g', g)))
-        nodes = torch.broadcast_tensors(*(_nodes(*pair, o) for pair in ids))
+        ids = _nodes('i', i, o), _nodes('j', j, o), _nodes('g', g, o)
+        nodes = torch.broadcast_tensors(*ids)
         if not o.is_sparse:
             return plain_scores(self.transition, o, *nodes)
         # Codes: a sparse product beats differences of codes.
@@ -287,8 +281,7 @@ class BCM(torch.nn.Module):
     def storage_bytes(self, dtype: str | None = None) -> int:
         """Bytes of the parameters, as the paper counts a map.
 
-        What an encoder keeps beside them (distances to landmarks, knots of its
-        axes) counts too; the encoders of the paper keep nothing.
+        Buffers of the encoder, such as distances to landmarks, count too.
 
         Args:
             dtype (str, optional): What they are stored in, as for :meth:`save`.
@@ -305,8 +298,7 @@ class BCM(torch.nn.Module):
 
         Args:
             path (str or os.PathLike): The folder, made if missing. A map that
-                is there is replaced; a process killed on the way leaves the old
-                one or the new one.
+                is there is replaced.
             dtype (str, optional): :obj:`"float32"` keeps every bit,
                 :obj:`"float16"` needs half the space, :obj:`"int8"` about a
                 quarter (see :func:`~bcm_pyg.nn.quantize.compress`). The map
@@ -346,8 +338,7 @@ class BCM(torch.nn.Module):
 def _is_scale(scale: float) -> bool:
     """As the buffer will hold it: 1e-50 is 0 there."""
     single = torch.tensor(scale, device='cpu')
-    inverse = single.reciprocal()
-    return bool(0 < single < float('inf') and inverse.isfinite())
+    return bool(0 < single < float('inf') and single.reciprocal().isfinite())
 
 
 def _nodes(name: str, node: Tensor | int, o: Tensor) -> Tensor:
@@ -363,16 +354,12 @@ _CANONICAL = WeakTensorKeyDictionary()
 
 
 def _canonical(data: Data) -> Data:
-    """The canonical form of a graph, at once where it is known to be that.
-
-    So it costs a training step nothing. While tracing, or on the meta device,
-    there are no values to check.
-    """
+    """The canonical form of a graph, at once where it is known to be that."""
     if torch.compiler.is_compiling():
         return data
     tensors = _tensors(data)
     if any(value.is_meta for value in tensors.values()):
-        return data
+        return data  # there are no values to check
     edges = tensors.get('edge_index')
     known = None if edges is None else _CANONICAL.get(edges)
     if known is not None and known.keys() == tensors.keys():
@@ -384,9 +371,7 @@ def _canonical(data: Data) -> Data:
     if after.keys() == tensors.keys() and all(
         after[key] is value for key, value in tensors.items()
     ):
-        _CANONICAL[edges] = {
-            key: (ref(value), _version(value)) for key, value in after.items()
-        }
+        _CANONICAL[edges] = {k: (ref(x), _version(x)) for k, x in after.items()}
     return out
 
 

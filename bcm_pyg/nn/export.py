@@ -23,12 +23,11 @@ def export_scorer(model: BCM, data: Data | None = None) -> ExportedProgram:
     r"""The scores :math:`D_i(j; g)` of a map by :func:`torch.export.export`.
 
     With a graph the program maps ids :obj:`(nodes, neighbors, goals)`, three
-    int64 vectors :obj:`[B]`, to scores :obj:`[B]`. It holds a row of 256 floats
-    for every node, so that it needs neither the encoder nor the graph. Without
-    a graph it maps such rows, three matrices :obj:`[B, H]`, to scores, and the
-    caller keeps those of all nodes (:meth:`BCM.project_nodes`). :math:`B` is
-    dynamic, 0 and 1 included. The program has copies of the weights: train
-    first, then export.
+    int64 vectors :obj:`[B]`, to scores :obj:`[B]`. It holds the projected nodes
+    and needs neither encoder nor graph. Without a graph it maps projected nodes
+    (:meth:`BCM.project_nodes`), three matrices :obj:`[B, H]`, to scores.
+    :math:`B` is dynamic, 0 and 1 included. The program has copies of the
+    weights: train first, then export.
 
     Scores are raw, as :meth:`BCM.score` gives them, and in units of the map's
     cost scale. The terminal convention is up to the caller: where the neighbour
@@ -79,13 +78,12 @@ class _RowScorer(torch.nn.Module):
 
     def __init__(self, transition: Transition) -> None:
         super().__init__()
-        weights = {
-            'bias1': transition.lin1.bias,
-            'weight2': transition.lin2.weight,
-            'bias2': transition.lin2.bias,
-            'weight3': transition.lin3.weight,
-        }
-        for name, value in weights.items():
+        for name, value in (
+            ('bias1', transition.lin1.bias),
+            ('weight2', transition.lin2.weight),
+            ('bias2', transition.lin2.bias),
+            ('weight3', transition.lin3.weight),
+        ):
             self.register_buffer(name, value.detach().clone())
 
     def forward(
@@ -114,5 +112,4 @@ class _IdScorer(torch.nn.Module):
     def forward(
         self, nodes: Tensor, neighbors: Tensor, goals: Tensor
     ) -> Tensor:
-        rows = (self.hidden[ids] for ids in (nodes, neighbors, goals))
-        return self.scorer(*rows)
+        return self.scorer(*(self.hidden[x] for x in (nodes, neighbors, goals)))

@@ -76,23 +76,16 @@ def stored_specs(
 ) -> dict[str, Spec]:
     """What :func:`compress` writes for tensors of these dtypes and shapes.
 
-    Args:
-        wanted (Mapping[str, torch.Tensor]): The tensors; their numbers are not
-            looked at.
-        parameters (Collection[str]): Names of those that may be rounded.
-        dtype (str): What they are stored in.
-        found (Mapping[str, Spec]): What there is. It tells which numbers were
-            too large or small for half precision.
+    What is :obj:`found` tells which were too large or small for half precision.
     """
     out: dict[str, Spec] = {}
     for key, like in wanted.items():
         form, stored = _form(key, like, parameters, dtype), like.dtype
         if form == 'int8':
             stored = torch.int8
-        elif form == 'half' and not (
-            key in found and found[key].dtype == torch.float32
-        ):
-            stored = torch.float16
+        elif form == 'half':
+            kept = key in found and found[key].dtype == torch.float32
+            stored = torch.float32 if kept else torch.float16
         out[key] = Spec(stored, tuple(like.shape))
         if form == 'int8':
             groups = -(-like.shape[1:].numel() // GROUP)
@@ -108,8 +101,7 @@ def expand(
 ) -> dict[str, Tensor]:
     """The state that :func:`compress` was given, rounded.
 
-    Refuses numbers that it does not write. Dtypes and shapes must be those of
-    :func:`stored_specs`, whose arguments are the same.
+    Refuses numbers that it does not write; specs must have been checked.
     """
     out: dict[str, Tensor] = {}
     for key, like in wanted.items():
@@ -125,10 +117,8 @@ def expand(
         else:
             out[key] = value if form == 'kept' else value.float()
         if form == 'half' and _half(out[key]).dtype != value.dtype:
-            raise BCMError(
-                f'{key} is {value.dtype}, which does not go with its largest '
-                'number'
-            )
+            why = 'which does not go with its largest number'
+            raise BCMError(f'{key} is {value.dtype}, {why}')
     return out
 
 

@@ -1,14 +1,13 @@
 """Maps as folders: config.json says how to build one, a file has its weights.
 
-What the config, the header of the weights and the size of their file say must
-agree before anything of that size is built or read. So the memory that it takes
-to refuse a folder is bounded by a few times its size, and the time by reading
-it once.
+Config, header of the weights and size of their file must agree before anything
+of that size is built or read. So the memory to refuse a folder is bounded by a
+few times its size, and the time by reading it once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -48,9 +47,8 @@ if TYPE_CHECKING:
 FORMAT = Format('map', 3)
 #: The file of the weights.
 WEIGHTS = 'map'
-#: Calls of PyTorch that any encoder may take to be built, and for each tensor.
-#: With the largest header that there can be it takes some ten seconds to spend
-#: them all.
+#: Calls of PyTorch that any encoder may take to be built, and for each tensor:
+#: some ten seconds with the largest header.
 SPARE_CALLS = 10**4
 TENSOR_CALLS = 12
 
@@ -161,9 +159,8 @@ def _read_state(
     for name, module in like.named_modules():
         if hasattr(module, 'check_buffers'):
             prefix = f'{name}.' if name else ''
-            buffers = dict(module.named_buffers(recurse=False))
-            # Those that are not in the state are not kept in files.
-            keys = [key for key in buffers if prefix + key in state]
+            keys = [key for key, _ in module.named_buffers(recurse=False)]
+            keys = [key for key in keys if prefix + key in state]  # persistent
             module.check_buffers({key: state[prefix + key] for key in keys})
     return state
 
@@ -173,9 +170,7 @@ def _build(
 ) -> Map:
     """The map that a config describes, with weights of its own."""
     kind = encoder_class(config['encoder']['name'])
-    # Fresh parameters are drawn and then replaced; the caller's random numbers
-    # must not notice.
-    with (
+    with (  # drawing weights must not change the caller's random numbers
         refusing('it cannot be rebuilt'),
         torch.random.fork_rng(devices=[]),
         torch.device(device),
@@ -190,9 +185,8 @@ def _skeleton(
 ) -> Map:
     """The same without memory for its weights, to compare shapes with.
 
-    So a config that asks for terabytes is found out, and one that asks for
-    millions of small tensors, too. Encoders of users are trusted to be quick,
-    and those that must see numbers while they are built are given them.
+    This refuses configs of terabytes, or of millions of small tensors. Encoders
+    of users are trusted to be quick, and get numbers if they need them.
     """
     most_calls = SPARE_CALLS + TENSOR_CALLS * num_tensors
     is_ours = all(
@@ -214,8 +208,7 @@ def _encoder_names(part: Any) -> Iterator[str]:
         yield part['name']
         part = part['config']
     if isinstance(part, (dict, list)):
-        inner = part.values() if isinstance(part, dict) else part
-        for value in inner:
+        for value in part.values() if isinstance(part, dict) else part:
             yield from _encoder_names(value)
 
 
@@ -229,9 +222,9 @@ class _AtMost(TorchFunctionMode):
     def __torch_function__(
         self,
         func: Callable[..., Any],
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
+        types: Any,
+        args: Any = (),
+        kwargs: Any = None,
     ) -> Any:
         self.calls -= 1
         if self.calls < 0:

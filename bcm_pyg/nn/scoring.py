@@ -32,28 +32,16 @@ from .transition import Transition
 MAX_ROWS = 2**15
 #: Edges of one source that are multiplied together.
 MAX_WIDTH = 32
-#: The mode belongs to the module: of two threads, the second must not take
-#: that of the first for the one to go back to.
+#: Two threads must not take each other's mode for the one to go back to.
 _LOCK = threading.RLock()
 
 
 class MapHead(Protocol):
     """What turns projected nodes into scores: a map, or a copy of a part."""
 
-    @property
-    def transition(self) -> Transition:
-        """The transition encoder."""
-        ...
-
-    @property
-    def terminal(self) -> str:
-        """The terminal convention."""
-        ...
-
-    @property
-    def cost_scale(self) -> Tensor:
-        """The cost that a score of 1 stands for."""
-        ...
+    transition: Transition
+    terminal: str
+    cost_scale: Tensor
 
 
 def plain_scores(
@@ -75,11 +63,10 @@ def block_scores(
     Args:
         transition (Transition): The transition encoder.
         nodes (torch.Tensor): The projected nodes to leave, :obj:`[S, H]`.
-        heads (torch.Tensor): The projected heads of their edges,
-            :obj:`[M, H]`.
+        heads (torch.Tensor): The projected heads of edges, :obj:`[M, H]`.
         goals (torch.Tensor): The projected goals, :obj:`[G, H]`.
-        source (torch.Tensor): The position of the node that each edge leaves,
-            ascending, :obj:`[M]`.
+        source (torch.Tensor): Which node each edge leaves, ascending,
+            :obj:`[M]`.
 
     Returns:
         The scores, :obj:`[M, G]`. Memory is that of a few times
@@ -108,19 +95,14 @@ def pair_scores(
     goals: Tensor,
     source: Tensor,
 ) -> Tensor:
-    """Raw scores of all edges of each node for the goal of that node.
+    """Raw scores :obj:`[M]` of all edges of each node for its own goal.
 
     Args:
         transition (Transition): The transition encoder.
         nodes (torch.Tensor): The projected nodes to leave, :obj:`[B, H]`.
-        heads (torch.Tensor): The projected heads of their edges,
-            :obj:`[M, H]`.
+        heads (torch.Tensor): The projected heads of edges, :obj:`[M, H]`.
         goals (torch.Tensor): The projected goal of each node, :obj:`[B, H]`.
-        source (torch.Tensor): The position of the node that each edge leaves,
-            :obj:`[M]`.
-
-    Returns:
-        The scores, :obj:`[M]`.
+        source (torch.Tensor): Which node each edge leaves, :obj:`[M]`.
     """
     nodes = nodes - transition.lin1.bias
     z_edge = transition.from_hidden(heads - nodes.index_select(0, source))
@@ -133,9 +115,8 @@ def with_terminal(
 ) -> Tensor:
     """Scores as the readout and the bootstrap see them.
 
-    Where the head of an edge is the goal the score is what the convention of
-    the map says: 0 for :obj:`"paper"` (it is 0 by construction, up to
-    rounding), the cost of that last edge for :obj:`"calibrated"`.
+    An edge into the goal scores 0 for :obj:`"paper"`, and its cost for
+    :obj:`"calibrated"`.
     """
     last = cost if terminal == 'calibrated' else torch.zeros_like(cost)
     return torch.where(at_goal, last.expand_as(scores), scores)
@@ -157,8 +138,7 @@ def block_values(
 
     Args:
         model (MapHead): The map, or its head.
-        hidden (torch.Tensor): The projected nodes of the graph,
-            :obj:`[N, H]`.
+        hidden (torch.Tensor): All projected nodes, :obj:`[N, H]`.
         adjacency (Adjacency): The graph.
         nodes (torch.Tensor): The nodes, :obj:`[S]`.
         goals (torch.Tensor): The goals, :obj:`[G]`.
@@ -195,7 +175,7 @@ def pair_values(
 ) -> Tensor:
     """The value of each start for its goal, :obj:`[B]`, in chunks.
 
-    Given the reachability, edges from which the goal cannot be reached do not
+    With the reachability, edges from which no route leads to the goal do not
     count.
     """
     value = hidden.new_empty(starts.numel())
@@ -225,8 +205,7 @@ class _SquaredDistances(torch.autograd.Function):
 
     given :math:`z` of the edges, then of all pairs of a source and a goal,
     source by source, :obj:`[M + S * G, Z]`. The gradient takes one pass over
-    these and two batched products; traced, it would take half a dozen passes
-    and as many copies.
+    these and two batched products; autograd would take half a dozen passes.
     """
 
     @staticmethod
@@ -317,10 +296,7 @@ class _Groups:
 
 @contextmanager
 def evaluating(module: torch.nn.Module) -> Iterator[None]:
-    """Puts a module in evaluation mode, and every part back as it was.
-
-    One thread at a time.
-    """
+    """Evaluation mode, then every part as it was; one thread at a time."""
     with _LOCK:
         before = {part: part.training for part in module.modules()}
         module.eval()

@@ -56,11 +56,8 @@ class Transition(torch.nn.Module):
         The last layer starts small, so that all scores start near 0: large
         random scores take long to unlearn.
         """
-        for layer, gain in (
-            (self.lin1, math.sqrt(2)),
-            (self.lin2, math.sqrt(2)),
-            (self.lin3, 0.1),
-        ):
+        for layer in (self.lin1, self.lin2, self.lin3):
+            gain = 0.1 if layer is self.lin3 else math.sqrt(2)
             std = gain / math.sqrt(layer.in_features)
             torch.nn.init.normal_(layer.weight, std=std)
             torch.nn.init.zeros_(layer.bias)
@@ -80,15 +77,10 @@ class Transition(torch.nn.Module):
 
     def config(self) -> dict[str, int]:
         """The constructor arguments."""
-        return {
-            'in_channels': self.in_channels,
-            'hidden_channels': self.hidden_channels,
-            'out_channels': self.out_channels,
-        }
+        names = ('in_channels', 'hidden_channels', 'out_channels')
+        return {name: getattr(self, name) for name in names}
 
     def __repr__(self) -> str:
-        return (
-            f'{type(self).__name__}({self.in_channels}, '
-            f'{self.hidden_channels}, {self.hidden_channels}, '
-            f'{self.out_channels})'
-        )
+        width = self.hidden_channels
+        widths = f'{self.in_channels}, {width}, {width}, {self.out_channels}'
+        return f'{type(self).__name__}({widths})'

@@ -57,8 +57,9 @@ class History:
     def __str__(self) -> str:
         lines = [f'{"step":>7} {"s":>7} {"loss":>9} {"Gap %":>8} {"SR":>6}']
         columns = self.step, self.seconds, self.loss, self.gap
-        table = zip(*columns, self.success_rate, strict=True)
-        for step, seconds, loss, excess, rate in table:
+        for step, seconds, loss, excess, rate in zip(
+            *columns, self.success_rate, strict=True
+        ):
             line = f'{step:7d} {seconds:7.1f} {loss:9.4f} {excess:8.2f}'
             lines.append(f'{line} {rate:6.3f}')
         lines.append(
@@ -69,23 +70,15 @@ class History:
 
 
 class Validation:
-    """Plans some queries with the map as it is, against exact search.
-
-    Queries, their exact costs and the planner's graph are found once.
-
-    Args:
-        data (torch_geometric.data.Data): The canonical graph.
-        config (FitConfig): How many queries.
-    """
+    """Plans some queries with the map as it is, against exact search."""
 
     def __init__(self, data: Data, config: FitConfig) -> None:
         self.data = data
         self.planner: Planner | None = None
         self.queries: tuple[Tensor, Tensor] | None = None
+        num = config.validation_queries
         try:
-            self.queries = sample_queries(
-                data, config.validation_queries, config.seed
-            )
+            self.queries = sample_queries(data, num, config.seed)
         except BCMError:
             warnings.warn(
                 'no two nodes of the graph can reach each other there and '
@@ -94,14 +87,13 @@ class Validation:
                 stacklevel=5,
             )
             return
-        self.optimal = shortest_distances(
-            Adjacency.from_data(data), *self.queries
-        )
+        graph = Adjacency.from_data(data)
+        self.optimal = shortest_distances(graph, *self.queries)
 
     def __call__(self, model: BCM) -> tuple[float, float]:
         """Gap in percent and success rate, NaN without queries."""
         if self.queries is None:
-            return float('nan'), float('nan')
+            return math.nan, math.nan
         if self.planner is None:
             self.planner = Planner(model, self.data, VisitedGreedy())
         else:
@@ -111,15 +103,10 @@ class Validation:
 
 
 class Progress:
-    """How far a run is: its clock and history, and the bar that shows them.
+    """The clock, history and bar of a run.
 
-    Of many processes the clock of the leader counts, and it alone validates,
-    shows and calls back.
-
-    Args:
-        run (Run): The run.
-        show (bool): Whether to show a bar, while inside.
-        callback (Callable, optional): Called at every validation.
+    Of many processes the leader alone validates, shows and calls back, and its
+    clock counts.
     """
 
     def __init__(self, run: Run, show: bool, callback: Callback | None) -> None:
@@ -131,7 +118,7 @@ class Progress:
         self.history = History()
         self.losses: list[float] = []  # since the last validation
         self.pairs = 0  # of a node and a goal, trained so far
-        self._validations = 0  # of those that were planned, how many are past
+        self._validations = 0  # how many of those planned are past
         self._validation_seconds = 0.0
         self._shown = self.began  # when the bar moved last
         self._validation: Validation | None = None
@@ -162,8 +149,7 @@ class Progress:
         if config.steps is not None:
             share = self.history.steps / config.steps if config.steps else 1.0
         if config.time_budget is not None:
-            spent = self.seconds() / max(config.time_budget, 1e-9)
-            share = max(share, spent)
+            share = max(share, self.seconds() / max(config.time_budget, 1e-9))
         return min(share, 1.0)
 
     def agreed_done(self) -> float:
@@ -179,13 +165,12 @@ class Progress:
         self.losses.append(loss)
         self.pairs += pairs
         if time.perf_counter() - self._shown > 0.5:
-            self._show(sum(self.losses) / len(self.losses))
+            self._show(_mean(self.losses))
 
     def validation_is_due(self, done: float) -> bool:
         """Whether the next of the evenly spaced validations has come.
 
-        Those that were missed are left out, and of a time budget they may not
-        take more than a tenth: short ones are for training.
+        Missed ones are left out. They take at most a tenth of a time budget.
         """
         due = int(done * (self.config.validations + 1))
         if due <= self._validations:
@@ -199,28 +184,23 @@ class Progress:
     def validate(self) -> None:
         """Appends to the history, and calls back."""
         history, began = self.history, time.perf_counter()
-        found = float('nan'), float('nan')
+        found = math.nan, math.nan
         if self._validation is not None:
             found = self._validation(self.model)
         percent, rate = self.processes.leaders_numbers(found)
         self._validation_seconds += time.perf_counter() - began
-        mean = float('nan')
-        if self.losses:
-            mean = sum(self.losses) / len(self.losses)
+        metrics = {
+            'loss': _mean(self.losses),
+            'gap': percent,
+            'success_rate': rate,
+            'seconds': self.seconds(),
+        }
         self.losses.clear()
         history.step.append(history.steps)
-        history.seconds.append(self.seconds())
-        history.loss.append(mean)
-        history.gap.append(percent)
-        history.success_rate.append(rate)
-        self._show(mean)
+        for name, value in metrics.items():
+            getattr(history, name).append(value)
+        self._show(metrics['loss'])
         if self.callback is not None and self.processes.leads:
-            metrics = {
-                'loss': mean,
-                'gap': percent,
-                'success_rate': rate,
-                'seconds': history.seconds[-1],
-            }
             self.callback(history.steps, metrics)
 
     def _show(self, loss: float) -> None:
@@ -236,20 +216,16 @@ class Progress:
 
     def end(self) -> None:
         """Once more at the end, unless nothing happened since."""
-        seconds = max(self.seconds(), 1e-9)
-        self.history.rows_per_second = self.pairs / seconds
+        self.history.rows_per_second = self.pairs / max(self.seconds(), 1e-9)
         if self.losses or not self.history.step:
             self.validate()
 
     def summary(self) -> dict[str, Any]:
         """What the record of the map tells, for JSON."""
-        history = self.history
-        out: dict[str, Any] = {
-            'steps': history.steps,
-            'seconds': self.seconds(),
-        }
+        steps, seconds = self.history.steps, self.seconds()
+        out: dict[str, Any] = {'steps': steps, 'seconds': seconds}
         for name in ('gap', 'success_rate'):
-            last = (getattr(history, name) or [math.nan])[-1]
+            last = (getattr(self.history, name) or [math.nan])[-1]
             out[f'validation_{name}'] = last if math.isfinite(last) else None
         return out
 
@@ -267,15 +243,15 @@ class Progress:
         self.began = time.perf_counter() - counts[3]
 
 
+def _mean(losses: list[float]) -> float:
+    return sum(losses) / len(losses) if losses else math.nan
+
+
 class Interrupt:
     """Keeps Ctrl-C until the end of a step: a half-done one cannot be saved.
 
-    A second one comes at once, unless other processes share the run: all of
-    them end at their next sum. In a thread, or where Ctrl-C means something
-    else already, it is left alone.
-
-    Args:
-        alone (bool): Whether this process trains alone.
+    A second one comes at once, unless other processes share the run: all end at
+    their next sum. In a thread, or with a handler of the user, it does nothing.
     """
 
     def __init__(self, alone: bool) -> None:

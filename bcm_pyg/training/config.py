@@ -73,18 +73,12 @@ class FitConfig:
     def __post_init__(self) -> None:
         if self.time_budget is None and self.steps is None:
             object.__setattr__(self, 'time_budget', 300.0)
-        for name, least in (
-            ('steps', 0),
-            ('sources', 1),
-            ('goals', 1),
-            ('seed', 0),
-            ('validation_queries', 0),
-            ('validations', 0),
-        ):
+        zero = ('steps', 'seed', 'validation_queries', 'validations')
+        for name in (*zero, 'sources', 'goals'):
             value = getattr(self, name)
             if value is None and name == 'steps':
                 continue
-            check_int(name, value, least)
+            check_int(name, value, 0 if name in zero else 1)
             object.__setattr__(self, name, int(value))  # numpy's are welcome
         for name in ('time_budget', 'lr', 'ranking', 'ranking_temperature'):
             value = getattr(self, name)
@@ -134,16 +128,11 @@ class FitConfig:
         return replace(self, targets=targets)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, for JSON.
-
-        What is a user's own, a class of targets or a callable, is told by its
-        qualified name.
-        """
+        """The fields, for JSON; classes and callables by qualified name."""
         out = {field.name: getattr(self, field.name) for field in fields(self)}
         out['targets'] = self.target_settings.to_dict()
-        text = json.dumps(out, default=qualified_name)
-        plain: dict[str, Any] = json.loads(text)
-        return plain
+        out = json.loads(json.dumps(out, default=qualified_name))
+        return out
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Self:

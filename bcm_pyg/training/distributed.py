@@ -1,8 +1,7 @@
 """One training run by many processes: each takes a share of a step's goals.
 
-The graph, the map, the optimiser, the pool and the generator are on every
-process, and stay the same to the last bit: what is drawn is drawn alike, and
-gradients are summed before anything is done with them.
+Graph, map, optimiser, pool and generator are the same on all, to the last bit:
+all draw alike, and gradients are summed before they are used.
 """
 
 from __future__ import annotations
@@ -23,11 +22,7 @@ from .config import FitConfig
 
 
 def begin_together(processes: Processes, model: BCM, config: FitConfig) -> None:
-    """Checks that all processes train the same, and gives them one map.
-
-    They must have the same graph, configuration and kind of map; the weights
-    are those of the leader.
-    """
+    """Checks that all processes train the same; the leader's weights count."""
     state = model.state_dict()
     shapes = {k: [*v.shape, str(v.dtype)] for k, v in state.items()}
     parts = {
@@ -59,21 +54,10 @@ def sum_gradients(
     loss: float,
     interrupted: bool,
 ) -> float:
-    """Sums gradients and losses over processes, in one flat bucket.
+    """Sums gradients and losses over processes in one flat bucket.
 
-    Ctrl-C in one of them travels along, so that all end at the same step.
-
-    Args:
-        processes (Processes): The processes.
-        parameters (Sequence[torch.Tensor]): What is trained.
-        loss (float): The loss of this process.
-        interrupted (bool): Whether this process had a Ctrl-C.
-
-    Returns:
-        The summed loss.
-
-    Raises:
-        KeyboardInterrupt: On all processes, after Ctrl-C on one of them.
+    Returns the summed loss. A Ctrl-C in one process is raised in all of them,
+    at the same step.
     """
     used = [float(p.grad is not None) for p in parameters]
     facts = [*used, loss, float(interrupted)]
@@ -81,8 +65,8 @@ def sum_gradients(
         (torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1)
         for p in parameters
     ]
-    bucket = torch.cat([*flat, parameters[0].new_tensor(facts)])
-    bucket = processes.total(bucket)
+    facts_tensor = parameters[0].new_tensor(facts)
+    bucket = processes.total(torch.cat([*flat, facts_tensor]))
     *used, loss, interrupts = bucket[-len(facts) :].tolist()
     if interrupts > 0:
         raise KeyboardInterrupt
@@ -90,8 +74,7 @@ def sum_gradients(
     for parameter, piece, times in zip(parameters, pieces, used, strict=True):
         parameter.grad = None
         if times > 0:
-            piece = piece.view(parameter.shape)
-            parameter.grad = piece.to(parameter.dtype)
+            parameter.grad = piece.view_as(parameter).to(parameter.dtype)
     return loss
 
 

@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
+from bcm_pyg.kernels import load_kernels
 from bcm_pyg.nn import BCM
 from bcm_pyg.nn.scoring import evaluating
 from bcm_pyg.utils import Adjacency, Processes, as_path
@@ -51,24 +52,21 @@ def fit(
         \mathrm{sg}[V_j(g)] \right)^2 \right]
 
     over blocks of random sources (with all their neighbours) times random
-    goals, one network pass per pair :math:`(i, g)`; by default with errors
-    relative to the target and a small ranking loss beside (see
+    goals, by default with relative errors and a small ranking loss (see
     :class:`FitConfig`). The map is changed in place and may have been trained
-    before, also on an earlier state of the graph. Ctrl-C ends the training and
-    leaves a usable map.
+    before. Ctrl-C ends the training and leaves a usable map.
 
-    **Processes.** Where :mod:`torch.distributed` has a group of more than one
-    process, all of them must call this alike. They train one map together:
-    each takes a share of the goals of every step, so that a step is that of one
-    process up to rounding. All begin with the weights of process 0; it alone
-    validates, calls back, shows the bar, and reads and writes the checkpoint.
-    A process that dies ends the others with an error, at the latest after the
+    **Processes.** All processes of a :mod:`torch.distributed` group must call
+    this alike. Each takes a share of the goals of every step, so that a step is
+    that of one process up to rounding. All begin with the weights of process 0,
+    which alone validates, calls back, shows the bar and has the checkpoint. A
+    process that dies ends the others with an error, at the latest after the
     timeout of the group.
 
     **Determinism.** Same seed, initial weights, machine, number of threads and
-    processes, and a budget of steps: same weights and routes, bit for bit, also
-    through a checkpoint. Not promised on GPUs, where sums have no fixed order,
-    with a time budget, or for encoders that draw random numbers themselves.
+    processes, and steps: same weights, bit for bit, also through a checkpoint.
+    Not promised on GPUs, with a time budget, or for encoders that draw random
+    numbers themselves.
 
     **Memory.** A step needs about 30 rows of 256 floats per pair, the targets
     :obj:`4 N (goal_pool + 5 * bootstrap_samples * refresh)` bytes and 1 kB per
@@ -130,6 +128,8 @@ def fit(
             model.train()
             sampler = PairSampler(adjacency, config.seed)
             run = Run(model, data, sampler, config, processes)
+            if config.validation_queries > 0:
+                load_kernels()  # compiled before the clock starts
             shown = Progress(run, progress, callback)
             trainer = Trainer(run, shown, path)
         history = trainer.train()
@@ -223,7 +223,7 @@ class Trainer:
         progress.step(loss, block.sources.numel() * block.goals.numel())
 
     def _backward(self, block: Block) -> float:
-        """Leaves the gradients of the loss of a block, and returns the loss."""
+        """Computes the gradients of a block, and returns its loss."""
         run, value, share = self.run, 0.0, None
         if not self.alone:
             share = run.processes.share(block.goals.numel())

@@ -1,7 +1,4 @@
-"""The Bellman-grounded objective: loss, ranking term and masks.
-
-All of it is here, for one process and for many: change the loss here.
-"""
+"""The Bellman-grounded objective: loss, ranking term and masks."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ def block_loss(run: Run, block: Block, columns: slice | None = None) -> Tensor:
 
 
 def drop_noise(model: BCM) -> None:
-    """The last bias cancels in every score: its gradient is rounding.
-
-    An optimiser that divides by the size of gradients would follow it.
-    """
+    """Drops the gradient of the last bias, which cancels in every score."""
     if type(model.transition).from_hidden is Transition.from_hidden:
         model.transition.lin3.bias.grad = None
 
@@ -105,9 +99,8 @@ def bellman_loss(
 ) -> Tensor:
     r"""The mean of :math:`(D_i(j; g) - T)^2` where trained.
 
-    With :obj:`relative` each error is divided by :math:`1 + T`: a greedy walk
-    ends near its goal whatever its start, so near values must be right in
-    proportion.
+    With :obj:`relative` each error is divided by :math:`1 + T`: every greedy
+    walk ends near its goal, so small values must be right in proportion.
     """
     target = target.masked_fill(~trained, 0)
     error = torch.where(trained, scores - target, 0.0)
@@ -125,11 +118,10 @@ def ranking_loss(
 ) -> Tensor:
     r"""Cross-entropy between the softmin of targets and that of scores.
 
-    Values may be good and yet the order of two neighbours wrong; a greedy
-    readout needs the order. Both softmins run over the edges of one source for
-    one goal. An infinite target (the goal cannot be reached from there)
-    has weight 0 but still competes, so its score is pushed up. Where a target
-    is NaN, or all are infinite, there is nothing to learn.
+    A greedy readout needs the order of neighbours, more than their values. Both
+    softmins run over the edges of one source for one goal. An infinite target
+    (unreachable goal) has weight 0 but still competes, so its score is pushed
+    up. Where a target is NaN, or all are infinite, there is nothing to learn.
 
     Args:
         scores (torch.Tensor): :obj:`[M, G]`, terminal convention applied.
@@ -156,7 +148,9 @@ class _Ranking(torch.autograd.Function):
         # Both softmins at once: these are small tensors, calls cost most.
         energy = torch.cat([scores, target], 1).div_(temperature)
         least = scatter_amin(energy, source, 0, num_sources)
-        log_softmin = _log_softmin(energy, least, source)
+        shifted = least.index_select(0, source).sub_(energy)
+        total = torch.zeros_like(least).index_add_(0, source, shifted.exp())
+        log_softmin = shifted.sub_(total.log_().index_select(0, source))
         log_share, weight = log_softmin.tensor_split(2, 1)
         decided = least.tensor_split(2, 1)[1].isfinite()  # [S, G]
         # Undecided sources have NaN weights; they must not meet the scores.
@@ -173,10 +167,3 @@ class _Ranking(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         (gradient,) = ctx.saved_tensors
         return grad * gradient, None, None, None, None
-
-
-def _log_softmin(energy: Tensor, least: Tensor, source: Tensor) -> Tensor:
-    """Logarithms of the softmin of each source, :obj:`[M, *]`."""
-    shifted = least.index_select(0, source).sub_(energy)
-    total = torch.zeros_like(least).index_add_(0, source, shifted.exp())
-    return shifted.sub_(total.log_().index_select(0, source))

@@ -15,7 +15,6 @@ from .config import FitConfig
 
 #: Share of the budget in which the learning rate rises to its peak.
 WARMUP = 0.02
-
 #: Matrices with a longer side are preconditioned on the other side alone.
 MAX_SIDE = 1024
 #: Of the trace of a running mean, what is added to its diagonal.
@@ -58,15 +57,13 @@ class SOAP(torch.optim.Optimizer):
     For a matrix :math:`W` with gradient :math:`G` the running means of
     :math:`G G^\top` and :math:`G^\top G` have eigenbases :math:`Q_L, Q_R`;
     Adam runs on :math:`Q_L^\top G Q_R` and its step is turned back. The bases
-    start as the axes and follow by one power iteration and QR every few steps,
-    one parameter at a time. Both moments live in the eigenbasis, which saves
-    two products a step over the reference implementation. Until they have
-    turned twice, steps are shorter. Vectors get plain Adam.
+    start as the axes and follow by one power iteration and QR every few steps.
+    Both moments live in the eigenbasis, which saves two products a step. Steps
+    are shorter until the bases have turned twice. Vectors get plain Adam.
 
-    Adam takes steps of equal size however small a gradient is. Where it is
-    nothing but rounding, that is noise: there the bases stay as they are, and
-    steps fade out (:obj:`eps`). The last bits of gradients, which depend on the
-    number of threads and processes, then stay without consequence for long.
+    Where a gradient is nothing but rounding, the bases stay and steps fade out
+    (:obj:`eps`), so that its last bits, which depend on the number of threads
+    and processes, have no effect for long.
 
     Args:
         params (Iterable[torch.Tensor]): The parameters.
@@ -87,9 +84,7 @@ class SOAP(torch.optim.Optimizer):
         every: int = 10,
         eps: float = 1e-5,
     ) -> None:
-        super().__init__(
-            params, {'lr': lr, 'beta': beta, 'every': every, 'eps': eps}
-        )
+        super().__init__(params, dict(lr=lr, beta=beta, every=every, eps=eps))
 
     @torch.no_grad()
     def step(  # type: ignore[override]
@@ -109,21 +104,18 @@ class SOAP(torch.optim.Optimizer):
     def _update(
         self, parameter: Tensor, group: dict[str, Any], index: int
     ) -> None:
-        state, grad = self.state[parameter], parameter.grad
+        state, grad, beta = self.state[parameter], parameter.grad, group['beta']
         assert grad is not None
-        beta = group['beta']
         if not state:
             state['step'] = 0
             state['mean'] = torch.zeros_like(grad)
             state['square'] = torch.zeros_like(grad)
-            if grad.dim() == 2:
-                _start_bases(grad, state)
         state['step'] += 1
         count = state['step']
-        if grad.dim() == 2 and count > 1:
+        if grad.dim() == 2:
             _update_statistics(grad, state, beta)
             # Spread over the steps, so that no step pays for all bases.
-            if (count + index) % group['every'] == 0:
+            if count > 1 and (count + index) % group['every'] == 0:
                 _turn_bases(state)
         grad = _into_basis(grad, state)
         state['mean'].lerp_(grad, 1 - beta)
@@ -137,20 +129,15 @@ class SOAP(torch.optim.Optimizer):
         parameter.add_(step, alpha=-lr * math.sqrt(unbias) / unbias)
 
 
-def _start_bases(grad: Tensor, state: dict[str, Any]) -> None:
-    for side, rows in (('left', grad), ('right', grad.T)):
-        if rows.size(0) <= MAX_SIDE:
-            state[f'{side}_mean'] = rows @ rows.T
-            state[side] = torch.eye(rows.size(0)).to(grad)
-
-
 def _update_statistics(
     grad: Tensor, state: dict[str, Any], beta: float
 ) -> None:
-    if 'left' in state:
-        state['left_mean'].lerp_(grad @ grad.T, 1 - beta)
-    if 'right' in state:
-        state['right_mean'].lerp_(grad.T @ grad, 1 - beta)
+    for side, rows in (('left', grad), ('right', grad.T)):
+        if side in state:
+            state[f'{side}_mean'].lerp_(rows @ rows.T, 1 - beta)
+        elif state['step'] == 1 and rows.size(0) <= MAX_SIDE:
+            state[f'{side}_mean'] = rows @ rows.T
+            state[side] = torch.eye(rows.size(0)).to(grad)
 
 
 def _turn_bases(state: dict[str, Any]) -> None:

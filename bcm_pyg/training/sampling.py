@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -68,12 +66,7 @@ class PairSampler:
             num (int): How many; they may repeat.
         """
         if reach is None:
-            pick = torch.randint(
-                self._sources.numel(),
-                (num,),
-                generator=self.generator,
-                device=self._sources.device,
-            )
+            pick = self._integers(self._sources.numel(), num)
         else:
             weight = reach[self._sources].sum(dim=1).float()
             if float(weight.sum()) == 0:
@@ -88,8 +81,8 @@ class PairSampler:
     ) -> Tensor:
         """Source nodes each of which is near to one of the goals.
 
-        Each is the nearest of some random ones. Of how many is drawn evenly
-        over magnitudes, so that distances of all scales come up.
+        Each is the nearest of some random ones, whose number is log-uniform, so
+        that distances of all scales come up.
 
         Args:
             value (torch.Tensor): What is known of the distance to the goals of
@@ -99,12 +92,11 @@ class PairSampler:
                 :meth:`sources`.
             num (int): How many; they may repeat.
         """
-        draw: dict[str, Any] = {
-            'generator': self.generator,
-            'device': value.device,
-        }
-        goal = torch.randint(column.numel(), (num, 1), **draw)
-        count = (MOST_CANDIDATES ** torch.rand(num, 1, **draw)).floor()
+        goal = self._integers(column.numel(), num, 1)
+        uniform = torch.rand(
+            num, 1, generator=self.generator, device=value.device
+        )
+        count = (MOST_CANDIDATES**uniform).floor()
         candidate = self.sources(reach, num * MOST_CANDIDATES).view(num, -1)
         distance = value[candidate, column[goal]]
         rank = torch.arange(MOST_CANDIDATES, device=value.device)
@@ -115,23 +107,19 @@ class PairSampler:
         return candidate.gather(1, best).squeeze(1)
 
     def _some(self, nodes: Tensor, num: int) -> Tensor:
-        """Distinct ones, at a cost that does not depend on how many there are.
-
-        Unless few are left out: then a permutation is as cheap.
-        """
+        """Distinct ones, by a permutation only where few are left out."""
         total = nodes.numel()
         if 16 * num >= total:
             return nodes[self.permutation(total)[:num]]
         pick = nodes.new_empty(0)
         while pick.numel() < num:
-            more = torch.randint(
-                total,
-                (2 * num,),
-                generator=self.generator,
-                device=nodes.device,
-            )
-            pick = torch.cat([pick, more]).unique()
+            pick = torch.cat([pick, self._integers(total, 2 * num)]).unique()
         return nodes[pick[self.permutation(pick.numel())[:num]]]
+
+    def _integers(self, end: int, *size: int) -> Tensor:
+        return torch.randint(
+            end, size, generator=self.generator, device=self._goals.device
+        )
 
     def permutation(self, num: int) -> Tensor:
         """A random order of so many things."""

@@ -38,11 +38,10 @@ class Sweeper:
         V_i(g) \leftarrow \min_{j \in \mathcal{N}(i)} c_{ij} + V_j(g), \qquad
         V_g(g) = 0 ,
 
-    where a node keeps its value if that is lower. This is
-    :func:`~bcm_pyg.utils.scatter_min` over :obj:`edge_index`. On graphs of low
-    degree it runs several times faster slot by slot: first the first edge of
-    every node, then the second of every node that has one, and so on, with
-    nodes sorted by degree so that the nodes of a slot come first.
+    where a node keeps its value if that is lower. On graphs of low degree this
+    runs several times faster slot by slot than scattered: the first edge of
+    every node, then the second of every node that has one, and so on. Nodes are
+    sorted by degree, so that the nodes of a slot come first.
 
     Args:
         adjacency (Adjacency): The graph.
@@ -58,20 +57,16 @@ class Sweeper:
         self.terminal = terminal
         degree = adjacency.degree()
         self._order = degree.argsort(descending=True, stable=True)
-        self._rank = torch.empty_like(self._order)
-        self._rank[self._order] = torch.arange(
-            degree.numel(), device=degree.device
-        )
-        slot = torch.arange(adjacency.num_edges, device=degree.device)
-        slot = slot - adjacency.rowptr[adjacency.src]
+        self._rank = self._order.argsort()
         self._spare: tuple[Tensor, Tensor] | None = None
         self._slots: list[tuple[Tensor, Tensor]] = []
         for number in range(min(MAX_SLOTS, int(degree.max()))):
             nodes = self._order[: int((degree > number).sum())]
             edge = adjacency.rowptr[nodes] + number
-            self._slots.append(
-                (self._rank[adjacency.dst[edge]], cost[edge, None])
-            )
+            head = self._rank[adjacency.dst[edge]]
+            self._slots.append((head, cost[edge, None]))
+        slot = torch.arange(adjacency.num_edges, device=degree.device)
+        slot -= adjacency.rowptr[adjacency.src]
         rest = (slot >= MAX_SLOTS).nonzero().squeeze(1)
         self._rest = (
             self._rank[adjacency.src[rest]],
@@ -94,7 +89,11 @@ class Sweeper:
         value = value[self._order]
         pinned = self._pins(goals)
         value[pinned] = 0
-        swept, through = self._scratch(value)
+        # Tables to work in are kept: fresh pages cost more than a sweep.
+        if self._spare is None or self._spare[0].shape != value.shape:
+            self._spare = torch.empty_like(value), torch.empty_like(value)
+        swept, through = self._spare
+        tail, head_of_rest, cost_of_rest = self._rest
         for _ in range(self.adjacency.num_nodes if times is None else times):
             swept.copy_(value)
             for head, cost in self._slots:
@@ -102,24 +101,15 @@ class Sweeper:
                 torch.index_select(value, 0, head, out=part).add_(cost)
                 into = swept[: head.numel()]
                 torch.minimum(into, part, out=into)
-            self._sweep_rest(value, swept)
+            if tail.numel() > 0:
+                part = value[head_of_rest] + cost_of_rest
+                part = scatter_amin(part, tail, 0, swept.size(0))
+                torch.minimum(swept, part, out=swept)
             swept[pinned] = 0
             value, swept = swept, value
             if times is None and torch.equal(swept, value):
                 break
         return value[self._rank]
-
-    def _scratch(self, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Two tables to work in, kept: fresh pages cost more than a sweep."""
-        if self._spare is None or self._spare[0].shape != value.shape:
-            self._spare = torch.empty_like(value), torch.empty_like(value)
-        return self._spare
-
-    def _sweep_rest(self, value: Tensor, swept: Tensor) -> None:
-        tail, head, cost = self._rest
-        if tail.numel() > 0:
-            through = scatter_amin(value[head] + cost, tail, 0, swept.size(0))
-            torch.minimum(swept, through, out=swept)
 
     def _pins(self, goals: Tensor) -> tuple[Tensor, Tensor]:
         """Nodes and columns of the values that are 0 by convention."""
@@ -128,7 +118,5 @@ class Sweeper:
             return self._rank[goals], column
         edge, where = (self.adjacency.dst[:, None] == goals).nonzero().T
         before = self._rank[self.adjacency.src[edge]]
-        return (
-            torch.cat([self._rank[goals], before]),
-            torch.cat([column, where]),
-        )
+        nodes = torch.cat([self._rank[goals], before])
+        return nodes, torch.cat([column, where])

@@ -31,9 +31,8 @@ NODE_SHARE = 2.4
 #: Bootstrap samples, and steps between refreshes, where they are cheap.
 SAMPLES, REFRESH_EVERY = 4, 8
 #: Values that the backups of a step may update: a third of the time of a step.
-#: Beyond, on graphs of many thousand nodes, samples become fewer first. A
-#: quarter of it left the values of long mazes far too low: what is known of a
-#: goal spreads by refreshes.
+#: Beyond, on graphs of many thousand nodes, samples become fewer first. With a
+#: quarter of it the values of long mazes stay far too low.
 MAX_BACKED_UP = 2**24
 
 
@@ -65,8 +64,7 @@ class Run(NamedTuple):
         data: Its canonical graph.
         sampler: Draws sources and goals, and knows the edges.
         config: How to train, nothing left to default.
-        processes: Those that share the work, each for some of the goals;
-            blocks are the same on all.
+        processes: Those that share the goals; blocks are the same on all.
     """
 
     model: BCM
@@ -94,9 +92,8 @@ class Targets(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Name and settings, for JSON."""
         names = {kind: name for name, kind in TARGETS.items()}
-        settings: dict[str, Any] = asdict(self) if is_dataclass(self) else {}
-        kind = type(self)
-        return {'name': names.get(kind, qualified_name(kind)), **settings}
+        name = names.get(type(self), qualified_name(type(self)))
+        return {'name': name, **(asdict(self) if is_dataclass(self) else {})}
 
 
 class Blocks(ABC):
@@ -109,12 +106,9 @@ class Blocks(ABC):
         self.adjacency = run.sampler.adjacency
         self.config = run.config
         self.processes = run.processes
-        # Of these just those that a step needs are ever filled in.
-        self._hidden = torch.zeros(
-            self.adjacency.num_nodes,
-            self.model.transition.hidden_channels,
-            device=self.adjacency.device,
-        )
+        # Only the nodes that a step needs are ever filled in.
+        size = self.adjacency.num_nodes, run.model.transition.hidden_channels
+        self._hidden = torch.zeros(size, device=self.adjacency.device)
 
     @abstractmethod
     def block(self, step: int) -> Block:
@@ -133,10 +127,7 @@ class Blocks(ABC):
     def map_values(
         self, nodes: Tensor, goals: Tensor, reach: Tensor | None
     ) -> Tensor:
-        """The map's values of some nodes for some goals, :obj:`[S, G]`.
-
-        No node is encoded that is not needed.
-        """
+        """The map's values of some nodes for some goals, :obj:`[S, G]`."""
         edge, _ = self.adjacency.out_edges(nodes)
         needed = torch.cat([nodes, self.adjacency.dst[edge], goals]).unique()
         self._hidden[needed] = self.model.project_nodes(self.data, needed)
@@ -149,8 +140,8 @@ class Blocks(ABC):
 class OneStepTargets(Targets):
     """The paper's: one backup from the map's values at this very step.
 
-    Values are computed for the neighbours of the sources alone, so that the
-    cost of a step does not depend on the size of the graph.
+    Only neighbours of the sources get values: the cost of a step does not
+    depend on the size of the graph.
     """
 
     def blocks(self, run: Run) -> Blocks:
@@ -184,9 +175,8 @@ class OneStepBlocks(Blocks):
 class PooledTargets(Targets):
     """Many backups, shared by many steps through a pool of goals.
 
-    The pool keeps a table of values, :obj:`[N, goal_pool]` floats. Every few
-    steps some of its goals are redrawn and their values made anew. A subclass
-    makes the values; settings are those of :class:`SweepTargets`.
+    The pool keeps values, :obj:`[N, goal_pool]` floats. Every few steps some
+    goals are redrawn. Settings are those of :class:`SweepTargets`.
     """
 
     goal_pool: int = 64
@@ -205,10 +195,8 @@ class PooledTargets(Targets):
                 value = int(value)  # numpy's are welcome
             object.__setattr__(self, field.name, value)
         if self.near_goal_fraction > 1:
-            raise BCMError(
-                'near_goal_fraction must be at most 1 (got '
-                f'{self.near_goal_fraction})'
-            )
+            got = self.near_goal_fraction
+            raise BCMError(f'near_goal_fraction must be at most 1 (got {got})')
 
     @abstractmethod
     def values(self, blocks: PooledBlocks, goals: Tensor) -> Tensor:
@@ -246,7 +234,7 @@ class PooledBlocks(Blocks):
     def _shared(self, goals: Tensor) -> Tensor:
         # Random numbers are drawn by all processes, whatever their goals.
         return self.processes.divided(
-            lambda some: self.settings.values(self, some), goals
+            partial(self.settings.values, self), goals
         )
 
     def unknown(self, columns: int) -> Tensor:
@@ -257,9 +245,8 @@ class PooledBlocks(Blocks):
     def _refresh(self) -> None:
         num = min(self.settings.refresh, self._goals.numel())
         column = torch.arange(num, device=self._goals.device) + self._next
-        column = column % self._goals.numel()
-        goals = self.sampler.goals(num)
-        self._goals[column] = goals
+        column %= self._goals.numel()
+        self._goals[column] = goals = self.sampler.goals(num)
         self._value[:, column] = self._shared(goals)
         self._next = int(column[-1]) + 1
 
@@ -271,9 +258,8 @@ class PooledBlocks(Blocks):
         if step > 0 and step % every == 0:
             self._refresh()
         column = self.sampler.block(self._goals, self.config.goals)
-        reach = None
-        if not self.sampler.connected:
-            reach = ~torch.isinf(self._value[:, column])
+        connected = self.sampler.connected
+        reach = None if connected else ~torch.isinf(self._value[:, column])
         sources = self._sources(column, reach)
         edge, source = self.adjacency.out_edges(sources)
         head = self.adjacency.dst[edge]
@@ -288,24 +274,19 @@ class PooledBlocks(Blocks):
         if num_near < num:
             parts.append(self.sampler.sources(reach, num - num_near))
         if num_near > 0:
-            parts.append(
-                self.sampler.near_sources(self._value, column, reach, num_near)
-            )
+            near = self.sampler.near_sources
+            parts.append(near(self._value, column, reach, num_near))
         return torch.cat(parts)
 
     def state(self) -> dict[str, Tensor]:
         """The pool."""
-        return {
-            'goals': self._goals,
-            'value': self._value,
-            'next': torch.tensor(self._next),
-        }
+        begin = torch.tensor(self._next)
+        return {'goals': self._goals, 'value': self._value, 'next': begin}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         """Goes on with another pool."""
         goals, begin = state['goals'], int(state['next'])
-        num_nodes = self.adjacency.num_nodes
-        if not bool(((goals >= 0) & (goals < num_nodes)).all()):
+        if goals.min() < 0 or goals.max() >= self.adjacency.num_nodes:
             raise BCMError('the pool has goals that are no nodes')
         if not 0 <= begin <= goals.numel():
             raise BCMError(f'the pool begins at {begin}')
@@ -323,9 +304,8 @@ class SweepTargets(PooledTargets):
     The map gives its values on a few random nodes alone. From these (infinite
     elsewhere, 0 at the goal) the min-plus backup :math:`V_i \leftarrow \min_j
     c_{ij} + V_j` runs :math:`k - 1` times, which fills in the rest; the target
-    is one more. The mean over several such samples is the table of a goal. Few
-    nodes make a goal cheap, so that goals can be many; and the minimum over few
-    noisy values is less biased than over all.
+    is one more. The mean over several samples is the table of a goal. Few nodes
+    make a goal cheap, and the minimum over few noisy values is less biased.
 
     Attributes:
         num_backups: How many times; by default three tenths of the hop
@@ -356,8 +336,7 @@ class SweepTargets(PooledTargets):
         one = max(1, (backups - 1) * adjacency.num_edges * self.refresh)
         samples = self.bootstrap_samples
         if samples is None:
-            most = REFRESH_EVERY * MAX_BACKED_UP // one
-            samples = max(1, min(SAMPLES, most))
+            samples = min(SAMPLES, REFRESH_EVERY * MAX_BACKED_UP // one) or 1
         return replace(
             self,
             num_backups=backups,
@@ -374,10 +353,9 @@ class SweepTargets(PooledTargets):
         nodes, position = self._draw(blocks.sampler, samples)
         value = blocks.map_values(nodes, goals, reach)
         start = blocks.unknown(samples * goals.numel())
-        for sample, chosen in enumerate(position):
-            first = sample * goals.numel()
-            columns = slice(first, first + goals.numel())
-            start[nodes[chosen], columns] = value[chosen]
+        columns = start.split(goals.numel(), dim=1)  # views
+        for column, chosen in zip(columns, position, strict=True):
+            column[nodes[chosen]] = value[chosen]
         # The target itself is one more backup.
         swept = blocks.sweeper(start, goals.repeat(samples), backups - 1)
         return _mean_of_known(swept.view(-1, samples, goals.numel()), reach)
@@ -400,10 +378,9 @@ class SweepTargets(PooledTargets):
 
 @dataclass(frozen=True, kw_only=True)
 class ExactTargets(PooledTargets):
-    """The backup until convergence, that is shortest-path labels.
+    """The backup until convergence: shortest-path labels, for comparison.
 
-    This is supervision, for comparison. Its settings are those of the pool of
-    goals (see :class:`SweepTargets`).
+    Settings are those of the pool of goals (see :class:`SweepTargets`).
     """
 
     def resolve(self, adjacency: Adjacency, hop_diameter: int) -> Self:
@@ -420,15 +397,11 @@ class ExactTargets(PooledTargets):
 def _mean_of_known(value: Tensor, reach: Tensor | None) -> Tensor:
     """The mean over samples :obj:`[N, samples, G]` that know a value.
 
-    Where none does the value is NaN, unless the goal cannot be reached at all:
-    then it is infinite.
+    It is NaN where none does, infinite where the goal cannot be reached.
     """
     known = torch.isfinite(value)
-    total = value.masked_fill(~known, 0).sum(dim=1)
-    mean = total / known.sum(dim=1)  # 0 / 0 is NaN
-    if reach is not None:
-        mean = mean.masked_fill(~reach, float('inf'))
-    return mean
+    mean = value.masked_fill(~known, 0).sum(dim=1) / known.sum(dim=1)
+    return mean if reach is None else mean.masked_fill(~reach, float('inf'))
 
 
 #: Short names of targets.

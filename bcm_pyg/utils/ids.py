@@ -28,8 +28,13 @@ def as_ids(ids: Ids, num_nodes: int, name: str = 'ids') -> Tensor:
             array = np.asarray(ids)
             if array.size == 0 and array.dtype == np.float64:
                 array = array.astype(np.int64)  # an empty list has no dtype
+            if array.dtype.kind in 'OSU':
+                raise TypeError(
+                    f'got {ids!r:.40}: nodes_from_labels(data, labels) of '
+                    'bcm_pyg.graph turns labels into ids'
+                )
             if array.dtype.kind not in 'iu':
-                raise TypeError(f'{array.dtype}')
+                raise TypeError(f'got {array.dtype}')
             out = torch.from_numpy(array.astype(np.int64))
     except (TypeError, ValueError, OverflowError) as error:
         raise BCMError(f'{name} must hold integer node ids ({error})') from None
