@@ -1,7 +1,5 @@
 """Routes as GeoJSON."""
 
-from __future__ import annotations
-
 import json
 import math
 from os import PathLike

@@ -1,7 +1,5 @@
 """Longitudes and latitudes: projection to metres, and nearest nodes."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """How good routes are, by the paper's definitions."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass

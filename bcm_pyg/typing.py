@@ -1,7 +1,5 @@
 """Type aliases and the probe for optional packages."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Sequence
 from typing import TypeAlias

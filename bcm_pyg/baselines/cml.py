@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from math import inf
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Obstacle layouts as boolean masks, True where a cell is blocked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

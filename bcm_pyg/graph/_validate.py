@@ -1,7 +1,5 @@
 """Every check of a graph that comes from outside, in one place."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data, HeteroData

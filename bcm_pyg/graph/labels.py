@@ -1,7 +1,5 @@
 """Labels: what nodes 0 to N - 1 are called in the source of a graph."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from numbers import Integral
 from typing import Any

@@ -1,7 +1,5 @@
 """The graph contract: what a planning graph is, and how to get there."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

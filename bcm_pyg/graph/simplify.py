@@ -1,7 +1,5 @@
 """A graph reduced to the nodes at which a route has a choice."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

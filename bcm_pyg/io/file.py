@@ -1,7 +1,5 @@
 """One safetensors file with a config in its header."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -4,8 +4,6 @@ Files are written first, under names that hold their digests; then config.json
 with the digests is replaced. So a folder holds the old content or the new one.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

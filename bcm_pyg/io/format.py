@@ -1,7 +1,5 @@
 """The JSON beside tensors: what they are, in which version, and a digest."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Safetensors files: what they say they hold, and then what they hold."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Mapping

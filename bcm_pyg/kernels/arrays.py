@@ -1,7 +1,5 @@
 """What the compiled kernels read and return: named tuples of arrays."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

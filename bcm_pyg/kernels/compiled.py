@@ -1,7 +1,5 @@
 """All kernels, and numba: use :func:`bcm_pyg.kernels.load_kernels`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .arrays import NO_BOUNDS, Graph, blank_map, scratch_for

@@ -1,7 +1,5 @@
 """Kernels are imported and compiled when they are first needed."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

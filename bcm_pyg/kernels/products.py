@@ -5,8 +5,6 @@ by side, in two lanes. Each lane sums in the same order with and without the
 other, so results do not depend on the batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Scores of the edges of a node, and what all kernels share."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Best-first search, and exact search among some nodes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

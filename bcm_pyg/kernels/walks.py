@@ -1,7 +1,5 @@
 """Walks: greedy, backtracking, and with a look ahead."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

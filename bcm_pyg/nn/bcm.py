@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from os import PathLike
 from typing import Any, Self
 from weakref import ref

@@ -1,7 +1,5 @@
 """The scorer of a map as a program of its own, for other runtimes."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.export import Dim, ExportedProgram

@@ -4,8 +4,6 @@ Maps compute in float32 whatever they are stored in. Only float32 parameters are
 rounded; buffers, such as the cost scale, are kept to the bit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 import torch

@@ -7,7 +7,7 @@ few times its size, and the time by reading it once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -220,11 +220,7 @@ class _AtMost(TorchFunctionMode):
         self.calls = calls
 
     def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Any,
-        args: Any = (),
-        kwargs: Any = None,
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         self.calls -= 1
         if self.calls < 0:

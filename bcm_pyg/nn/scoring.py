@@ -13,8 +13,6 @@ D_i(j; g)`. All are in units of the map's cost scale.
 serves every neighbour of :math:`i`, and :math:`z_{i \to j}` serves every goal.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

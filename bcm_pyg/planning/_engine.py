@@ -1,7 +1,5 @@
 """Runs readouts on parts of a batch: compiled for maps, plain for others."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Lower bounds of costs by landmarks, and proofs by them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

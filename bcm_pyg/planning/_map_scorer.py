@@ -1,7 +1,5 @@
 """What a planner keeps of a map, and how it reads it."""
 
-from __future__ import annotations
-
 import copy
 import threading
 from functools import cached_property
@@ -40,7 +38,7 @@ class MapScorer:
     It keeps a copy of the transition encoder and the hidden rows
     :obj:`[N, H]`; training the map further does not change it. For compiled
     readouts it also keeps slopes from the first query on, :math:`4 (H + 1)`
-    bytes an edge, up to 1 GiB. Larger graphs do without, and a hop takes about
+    bytes an edge (:math:`H` up to a multiple of 32), up to 1 GiB. Larger graphs do without, and a hop takes about
     ten times as long.
 
     Args:
@@ -101,9 +99,7 @@ class MapScorer:
         return block_values(self, self.hidden, graph, *ends) * self.cost_scale
 
     def for_kernels(self) -> tuple[Map, Bounds] | None:
-        """What the kernels read; None for a subclass of :class:`Transition`,
-        whose layers they do not know.
-        """
+        """What the kernels read; None for layers that they do not know."""
         if type(self.transition) is not Transition:
             return None
         with _LOCK:

@@ -5,8 +5,6 @@ node it wants scored and is sent the scores of the edges that leave it. So the
 queries of a part share the calls of the scorer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from heapq import heappop, heappush
 from math import inf

@@ -1,7 +1,5 @@
 """Scorers, readouts, and the base class of planners."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from functools import cached_property
@@ -48,11 +46,8 @@ class Planner(BasePlanner):
     than the CPU, greedy walks are made there, and all else by a copy of the map
     on the CPU. Routes do not depend on batches or threads.
 
-    Routes are always routes of :obj:`data`, at its costs. A map that was
-    trained on another graph or on other costs may find poor ones, with a
-    warning.
-
-    A goal that cannot be reached takes no step. All others are reached if
+    A map that was trained on another graph or on other costs may find poor
+    routes, with a warning. Goals that can be reached are reached if
     :obj:`complete`: :class:`~bcm_pyg.planning.BestFirst` searches where the
     readout finds no route.
 

@@ -1,7 +1,5 @@
 """What is seen of a run: clock, bar, history, validation; and Ctrl-C."""
 
-from __future__ import annotations
-
 import math
 import signal
 import threading

@@ -4,8 +4,6 @@ All of it is compared before anything is changed, so that a checkpoint of
 another run leaves the caller's map as it was.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -237,9 +235,8 @@ def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
                     f'the state {name!r} of {type(optimizer).__name__} is '
                     'neither a tensor nor a number: train without a checkpoint'
                 )
-            if not isinstance(value, Tensor):
-                value = _doubles(value)
-            out[f'{index}.{name}'] = value
+            is_tensor = isinstance(value, Tensor)
+            out[f'{index}.{name}'] = value if is_tensor else _doubles(value)
     return out
 
 

@@ -4,8 +4,6 @@ Graph, map, optimiser, pool and generator are the same on all, to the last bit:
 all draw alike, and gradients are summed before they are used.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

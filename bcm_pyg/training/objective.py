@@ -1,7 +1,5 @@
 """The Bellman-grounded objective: loss, ranking term and masks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

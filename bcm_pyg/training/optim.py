@@ -1,7 +1,5 @@
 """The optimiser of a run, and its learning rate."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """The min-plus backup over the graph, applied many times."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from scipy.sparse.csgraph import connected_components, dijkstra

@@ -1,7 +1,5 @@
 """Checks of settings: names, integers, numbers."""
 
-from __future__ import annotations
-
 import math
 from numbers import Integral, Real
 

@@ -1,7 +1,5 @@
 """Processes that work on one thing together, over torch.distributed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 

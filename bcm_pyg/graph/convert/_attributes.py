@@ -1,7 +1,5 @@
 """What to read where in a networkx graph."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 N. Sturtevant, "Benchmarks for Grid-Based Pathfinding", 2012.
 """
 
-from __future__ import annotations
-
 import codecs
 import io
 import re

@@ -1,7 +1,5 @@
 """Names of encoders, for strings in code and for maps on disk."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar

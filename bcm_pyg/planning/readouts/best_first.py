@@ -1,7 +1,5 @@
 """Best-first search by the scores of a map, whole or in a narrow beam."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from bcm_pyg.kernels import Array, Found

@@ -1,7 +1,5 @@
 """Exact distances to and from a few nodes that are far from each other."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Features of nodes and edges from the edges around a node."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
