@@ -38,8 +38,8 @@ class MapScorer:
     It keeps a copy of the transition encoder and the hidden rows
     :obj:`[N, H]`; training the map further does not change it. For compiled
     readouts it also keeps slopes from the first query on, :math:`4 (H + 1)`
-    bytes an edge (:math:`H` up to a multiple of 32), up to 1 GiB. Larger graphs do without, and a hop takes about
-    ten times as long.
+    bytes an edge (:math:`H` a multiple of 32), up to 1 GiB. Larger graphs do
+    without, and a hop takes about ten times as long.
 
     Args:
         model (BCM): The map.

@@ -235,8 +235,8 @@ def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
                     f'the state {name!r} of {type(optimizer).__name__} is '
                     'neither a tensor nor a number: train without a checkpoint'
                 )
-            is_tensor = isinstance(value, Tensor)
-            out[f'{index}.{name}'] = value if is_tensor else _doubles(value)
+            tensor = value if torch.is_tensor(value) else _doubles(value)
+            out[f'{index}.{name}'] = tensor
     return out
 
 
