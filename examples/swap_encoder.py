@@ -1,4 +1,4 @@
-"""Swapping the node encoder: the four built in, and one of your own."""
+"""Swapping the node encoder: four of those built in, and one of your own."""
 
 import argparse
 

@@ -79,7 +79,9 @@ def _squared_distance(x: Any, y: Any) -> Any:
 def _layer(weight: Any, bias: Any, x: Any, out: Any, lane: int) -> None:
     """Sets out to x @ weight + bias in one lane, or in both if it is -1."""
     for each in range(LANES):
-        out[each] = bias
+        if lane < 0 or each == lane:
+            for k in range(bias.size):
+                out[each, k] = bias[k]
     for tile in range(weight.shape[0]):
         at = slice(TILE * tile, TILE * tile + TILE)
         if lane < 0:
@@ -92,7 +94,8 @@ def _layer(weight: Any, bias: Any, x: Any, out: Any, lane: int) -> None:
 def _gram_layer(gram: Any, x: Any, out: Any, lane: int) -> None:
     """Sets out to x @ gram of :class:`Map`; x @ out is the squared norm."""
     for each in range(LANES):
-        out[each] = ZERO
+        for k in range(out.shape[1]):
+            out[each, k] = ZERO
     begin = 0
     for first in range(0, x.shape[1], TILE):
         end = first + TILE
@@ -119,15 +122,10 @@ class _Room(NamedTuple):
 @compiled
 def make_room(graph: Any, net: Any) -> Any:
     """Room for the scores of any node."""
-    hidden, out = (LANES, net.bias1.size), (LANES, net.zeros.size)
-    return _Room(
-        np.empty(hidden, np.float32),
-        np.empty(hidden, np.float32),
-        np.empty(hidden, np.float32),
-        np.empty(out, np.float32),
-        np.empty(out, np.float32),
-        np.empty((LANES, graph.max_degree), np.float32),
-    )
+    hidden = np.empty((3, LANES, net.bias1.size), np.float32)
+    out = np.empty((2, LANES, net.zeros.size), np.float32)
+    score = np.empty((LANES, graph.max_degree), np.float32)
+    return _Room(hidden[0], hidden[1], hidden[2], out[0], out[1], score)
 
 
 @fused

@@ -227,6 +227,8 @@ class BasePlanner(ABC):
     ) -> Plan:
         plan = plan or self._plan
         size = self.batch_size
+        if starts.numel() <= size:
+            return plan(starts, goals)
         parts = zip(starts.split(size), goals.split(size), strict=True)
         return Plan.cat([plan(*part) for part in parts])
 
