@@ -138,6 +138,13 @@ def speed(side: int, width: int, quick: bool) -> Row:
         some = min(few, batch)
         ends = starts[:some], goals[:some]
         ratio[name] = seconds_of(partial(other, *ends)) / some / unit
+    if is_trained and width == REFERENCE_WIDTH:
+        for readout in TIMED_READOUTS:
+            other = Planner(model, data, readout)
+            for size in (size for size in sizes if size != batch):
+                ends = starts[:size], goals[:size]
+                seconds = seconds_of(partial(other, *ends), least=0.2)
+                ratio[f'{readout}, {size}'] = seconds / size / unit
     row['search_ms_after'] = 1e3 * one_search(adjacency, starts)
     for name, value in ratio.items():
         print(f'N = {data.num_nodes:8} {name:24} {value:.4f}')
