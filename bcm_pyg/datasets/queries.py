@@ -7,8 +7,6 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.utils import Adjacency, check_int
 
-from ._rng import generator
-
 
 def sample_queries(
     data: Data, num: int, seed: int = 42
@@ -53,3 +51,13 @@ def sample_queries(
     ends = np.stack([nodes[first + start], nodes[first + goal]])
     starts, goals = torch.from_numpy(ends).long().to(adjacency.device)
     return starts, goals
+
+
+def generator(seed: int) -> np.random.Generator:
+    """A fresh generator of this seed."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise BCMError(
+            f'seed must be an int and not negative (got {seed!r})'
+        ) from None

@@ -8,8 +8,8 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 
-from ._rng import generator
 from .layouts import layout_mask
+from .queries import generator
 
 #: The cost regimes of the paper: continuous uniform between two bounds.
 COST_REGIMES = {'uniform': (1.0, 1.0), 'mild': (1.0, 3.0), 'wide': (1.0, 10.0)}
