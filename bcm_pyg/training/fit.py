@@ -18,6 +18,7 @@ from bcm_pyg.nn.scoring import evaluating
 from bcm_pyg.utils import Adjacency, Processes, as_path
 
 from ._progress import Callback, History, Interrupt, Progress
+from .blocks import Block, Run
 from .checkpoint import Checkpoint
 from .config import FitConfig
 from .distributed import begin_together, sum_gradients
@@ -25,7 +26,6 @@ from .objective import block_loss, drop_noise
 from .optim import learning_rate, make_optimizer
 from .sampling import PairSampler
 from .sweeps import hop_diameter
-from .targets import Block, Run
 
 #: Gradients longer than this are shortened: the first backups can be wild.
 MAX_GRAD_NORM = 10.0
