@@ -66,10 +66,10 @@ def fit(
     Not promised on GPUs, with a time budget, or for encoders that draw random
     numbers themselves.
 
-    **Memory.** A step needs about 30 rows of 256 floats per pair, the targets
-    :obj:`4 N (goal_pool + 5 * bootstrap_samples * refresh)` bytes and 1 kB per
-    node; with the paper's terminal convention and other than its targets
-    another :obj:`E * bootstrap_samples * refresh` bytes.
+    **Memory.** A step needs about 30 rows of the map's width per pair, the
+    targets :obj:`4 N (goal_pool + 5 * bootstrap_samples * refresh)` bytes and a
+    row per node; with the paper's terminal convention and other than its
+    targets another :obj:`E * bootstrap_samples * refresh` bytes.
 
     Args:
         model (BCM): The map.
