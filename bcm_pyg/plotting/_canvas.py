@@ -161,9 +161,8 @@ class Canvas:
         pair = np.minimum(tail, head) * size + np.maximum(tail, head)
         edges = np.unique(pair, return_index=True)[1]
         values = style.pop('values', None)
-        begin, points = edge_lines(self.data, edges)
-        parts = np.split(points[:, :2], begin[1:-1])
-        lines = LineCollection(parts, **style)
+        begin, points = edge_lines(self.data, edges, self.xy)
+        lines = LineCollection(np.split(points, begin[1:-1]), **style)
         if values is not None:
             lines.set_array((values[tail] + values[head])[edges] / 2)
         return self.ax.add_collection(lines, autolim=self.is_new)

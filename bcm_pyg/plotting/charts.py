@@ -31,8 +31,7 @@ def plot_history(
     """
     if x not in ('seconds', 'step'):
         raise BCMError(f"x must be 'seconds' or 'step' (got {x!r})")
-    one = isinstance(history, History)
-    runs = {'': history} if one else dict(history)
+    runs = {'': history} if isinstance(history, History) else dict(history)
     lines, failed = {}, []
     for name, run in runs.items():
         if not isinstance(run, History) or not run.step:
@@ -42,8 +41,6 @@ def plot_history(
         failed += [point for point, rate in rates if rate < 1]
     ax = plot_scaling(lines, ax, hollow=failed, xlabel=x, ylabel='Gap %')
     ax.set_xscale('linear')
-    if one and ax.get_legend() is not None:
-        ax.get_legend().remove()
     return ax
 
 
@@ -76,7 +73,9 @@ def plot_scaling(
     for name, points in lines.items():
         style = {'marker': 'o', 'markersize': 4, **(styles or {}).get(name, {})}
         if points:
-            ax.loglog(*zip(*points, strict=True), label=name, **style)
+            # A line without a name is not in the legend.
+            label = name or '_'
+            ax.loglog(*zip(*points, strict=True), label=label, **style)
     for point in hollow:
         ax.plot(*point, 'o', color='w', markersize=2, zorder=5)
     ax.set(xlabel=xlabel, ylabel=ylabel)

@@ -87,6 +87,7 @@ def _draw_cells(canvas: Canvas, value: np.ndarray) -> Any:
     colors = colormaps['viridis'].with_extremes(bad=WALL)
     shown = canvas.ax.imshow(table, cmap=colors, interpolation='none')
     if min(table.shape) > 1 and np.nanmax(table) > np.nanmin(table):
-        lines = {'colors': 'w', 'linewidths': 0.6, 'alpha': 0.7}
-        canvas.ax.contour(table, levels=12, **lines)
+        canvas.ax.contour(
+            table, levels=12, colors='w', linewidths=0.6, alpha=0.7
+        )
     return shown

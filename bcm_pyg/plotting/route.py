@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch_geometric.data import Data
 
@@ -97,15 +97,14 @@ def _draw(
     if not path:
         ax.plot([], [], ' ', label=f'{name} (no route)')
         return
-    if canvas.is_grid:
-        line = canvas.xy[path]
-    else:
-        line = route_points(canvas.data, path)[:, :2]
+    line = route_points(canvas.data, path, canvas.xy)
     wide = canvas.width * (1.5 if count > 1 else 1.0) * 0.5**rank
-    style = {'solid_joinstyle': 'round', 'solid_capstyle': 'round'}
+    style: dict[str, Any] = {
+        'solid_joinstyle': 'round',
+        'solid_capstyle': 'round',
+    }
     if rank == 0:
-        rim = {'color': 'w', 'linewidth': wide + 1.5, 'zorder': 3}
-        ax.plot(*line.T, **rim, **style)
+        ax.plot(*line.T, color='w', linewidth=wide + 1.5, zorder=3, **style)
     label = f'{name}: {float(plan.cost[query]):.1f} {unit}'.rstrip()
     ax.plot(
         *line.T,
