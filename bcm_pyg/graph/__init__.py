@@ -3,10 +3,12 @@
 from .components import largest_component
 from .convert import (
     Scenarios,
+    as_graph,
     from_arrays,
     from_networkx,
     from_occupancy,
     from_osmnx,
+    read_graph,
     read_movingai,
     read_npz,
     read_scenarios,
@@ -21,6 +23,7 @@ __all__ = [
     'FullRoutes',
     'Scenarios',
     'SimplifiedGraph',
+    'as_graph',
     'fingerprint',
     'from_arrays',
     'from_networkx',
@@ -30,6 +33,7 @@ __all__ = [
     'largest_component',
     'nodes_from_labels',
     'planning_graph',
+    'read_graph',
     'read_movingai',
     'read_npz',
     'read_scenarios',
