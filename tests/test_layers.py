@@ -27,6 +27,7 @@ LAYERS = [
     ('metrics',),
     ('training',),
     ('export', 'plotting'),
+    ('cognitive_map',),
 ]
 HEIGHT = {name: level for level, names in enumerate(LAYERS) for name in names}
 MODULES = sorted(

@@ -3,16 +3,19 @@
 from .components import largest_component
 from .convert import (
     Scenarios,
+    as_graph,
     from_arrays,
     from_networkx,
     from_occupancy,
     from_osmnx,
+    read_graph,
     read_movingai,
     read_npz,
     read_scenarios,
 )
 from .fingerprint import fingerprint
 from .full_routes import FullRoutes
+from .geometry import edge_lines, route_lines, route_points
 from .labels import labels_of, nodes_from_labels
 from .planning_graph import planning_graph
 from .simplify import SimplifiedGraph, simplify_graph
@@ -21,6 +24,8 @@ __all__ = [
     'FullRoutes',
     'Scenarios',
     'SimplifiedGraph',
+    'as_graph',
+    'edge_lines',
     'fingerprint',
     'from_arrays',
     'from_networkx',
@@ -30,8 +35,11 @@ __all__ = [
     'largest_component',
     'nodes_from_labels',
     'planning_graph',
+    'read_graph',
     'read_movingai',
     'read_npz',
     'read_scenarios',
+    'route_lines',
+    'route_points',
     'simplify_graph',
 ]
