@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
+from bcm_pyg.graph.planning_graph import check_pos
 from bcm_pyg.planning import Plan
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def plot_route(
             "plot_route needs matplotlib: run 'pip install bcm_pyg[plot]'"
         ) from None
     data = planning_graph(data, cost=cost).cpu()
+    check_pos(data, 'a picture')
     if data.pos.size(1) < 2:
         raise BCMError('a picture needs at least two coordinate axes')
     if not isinstance(plan, (Plan, Mapping)):

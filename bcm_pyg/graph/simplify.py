@@ -102,7 +102,8 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
     ids = torch.from_numpy(node)
     ends = np.stack([simplified[tail], simplified[head]])
     reduced = Data(
-        pos=full.pos[ids],
+        pos=None if full.get('pos') is None else full.pos[ids],
+        num_nodes=ids.numel(),
         edge_index=torch.from_numpy(ends),
         edge_cost=torch.from_numpy(cost),
         edge_segment=torch.from_numpy(segment),

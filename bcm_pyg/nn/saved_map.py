@@ -137,7 +137,7 @@ def load_map(
     model.info = MapInfo(**{name: config[name] for name in names})
     mean = model.info.training.get('mean_cost')
     model._mean_cost = mean if isinstance(mean, float) else None
-    return model.to(data.pos.device)
+    return model.to(data.edge_index.device)
 
 
 def _read_state(
