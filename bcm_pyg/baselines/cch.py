@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.graph.planning_graph import check_pos
 from bcm_pyg.planning import BasePlanner, Plan
 from bcm_pyg.utils import Adjacency, cut_loops
 
@@ -57,6 +58,7 @@ class CCH(BasePlanner):
             ) from None
         self._package = routingkit_cch
         super().__init__(data, torch.device('cpu'))
+        check_pos(self.data, 'CCH')
         ends = self.adjacency.src.tolist(), self.adjacency.dst.tolist()
         order = routingkit_cch.compute_order_inertial(
             self.adjacency.num_nodes, *ends, *_plane(self.data.pos)

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from bcm_pyg.graph import SimplifiedGraph
 from bcm_pyg.planning import BasePlanner, Plan
