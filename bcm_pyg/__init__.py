@@ -4,11 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bcm_pyg.cognitive_map import CognitiveMap
     from bcm_pyg.errors import BCMError
     from bcm_pyg.graph import planning_graph
     from bcm_pyg.metrics import Report, evaluate
     from bcm_pyg.nn import BCM
-    from bcm_pyg.planning import Plan, Planner
+    from bcm_pyg.planning import Plan, Planner, Route
     from bcm_pyg.training import FitConfig, History, fit
 
 __version__ = '0.1.0'
@@ -16,11 +17,13 @@ __version__ = '0.1.0'
 __all__ = [
     'BCM',
     'BCMError',
+    'CognitiveMap',
     'FitConfig',
     'History',
     'Plan',
     'Planner',
     'Report',
+    'Route',
     'evaluate',
     'fit',
     'planning_graph',
@@ -28,11 +31,12 @@ __all__ = [
 
 #: Where each name is, so that torch is imported when one is first used.
 _HOMES = {
+    'cognitive_map': ('CognitiveMap',),
     'errors': ('BCMError',),
     'graph': ('planning_graph',),
     'metrics': ('Report', 'evaluate'),
     'nn': ('BCM',),
-    'planning': ('Plan', 'Planner'),
+    'planning': ('Plan', 'Planner', 'Route'),
     'training': ('FitConfig', 'History', 'fit'),
 }
 _MODULES = (*_HOMES, 'baselines', 'datasets', 'export', 'geo', 'plotting')
