@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -558,8 +557,6 @@ def _fit(
     progress: bool | None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> History:
-    if progress is None:
-        progress = sys.stderr.isatty()
     return fit(
         model,
         data,

@@ -163,14 +163,12 @@ class BCM(torch.nn.Module):
         **kwargs: Any,
     ) -> Self:
         """The model of the paper: its widths of 256, terminal convention and
-        random initialisation, costs in their own units.
+        random initialisation.
         """
         kwargs.setdefault('hidden_channels', 256)
         if encoder is None or encoder == 'interaction':
             kwargs.setdefault('init', 'random')
-        model = cls.from_data(data, encoder, terminal='paper', **kwargs)
-        model.cost_scale.fill_(1.0)
-        return model
+        return cls.from_data(data, encoder, terminal='paper', **kwargs)
 
     def reset_parameters(self) -> None:
         """Draws all parameters anew and forgets how they were trained."""
