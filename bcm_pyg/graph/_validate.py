@@ -91,15 +91,18 @@ def position(name: str, value: object) -> Tensor:
 
 def num_nodes_alone(data: Data) -> int:
     """The number of nodes of a graph without coordinates."""
-    if data.get('num_nodes') is None and data.get('x') is None:
+    stated, features = data.get('num_nodes'), data.get('x')
+    if stated is None and isinstance(features, Tensor) and features.dim() > 0:
+        stated = features.size(0)
+    if stated is None:
         raise BCMError(
             'no coordinates found: set data.pos to a float tensor of shape '
             "[num_nodes, axes], or name another attribute with pos='...'; for "
-            "encoders that need none ('node_table', 'one_hot'), set "
+            "encoders that need none ('node_table', 'landmark'), set "
             'data.num_nodes'
         )
-    check_int('num_nodes', data.num_nodes, 1)
-    return int(data.num_nodes)
+    check_int('num_nodes', stated, 1)
+    return int(stated)
 
 
 def num_nodes(data: Data, expected: int) -> None:

@@ -122,7 +122,6 @@ def fit(
     diameter = hop_diameter(adjacency)
     config = config.resolve(adjacency, diameter)
     processes = Processes(distributed)
-    _warn_of_other_graph(model, data)
     was_training = model.training
     try:
         with _undone_on_error(model):
@@ -138,6 +137,7 @@ def fit(
                 load_kernels()  # compiled before the clock starts
             shown = Progress(run, progress, callback)
             trainer = Trainer(run, shown, path)
+        _warn_of_other_graph(model, data)
         history = trainer.train()
     finally:
         model.train(was_training)
@@ -173,8 +173,8 @@ def _warn_of_other_graph(model: BCM, data: Data) -> None:
         if before not in (None, now):
             warnings.warn(
                 f'the map was trained on another graph, with {name}={before} '
-                f'(this one has {now}): a new one, BCM.from_data(data), fits '
-                'its size and learns as fast',
+                f'(this one has {now}): BCM.from_data(data) makes one of '
+                'its size',
                 stacklevel=3,
             )
             return
