@@ -161,7 +161,7 @@ def first_move_runs(
     rows = np.flatnonzero(adjacency.degree().numpy() > 0)
     src = np.concatenate([adjacency.src.numpy(), rows])
     dst = np.concatenate([adjacency.dst.numpy(), rows])
-    cost = np.concatenate([adjacency.cost.double().numpy(), 0.0 * rows])
+    cost = np.concatenate([adjacency.exact_cost.numpy(), 0.0 * rows])
     order = np.argsort(src, kind='stable')
     src, dst, cost = src[order], dst[order], cost[order]
     row_of_edge = np.searchsorted(rows, src)
