@@ -52,6 +52,8 @@ MODULES = (
     'readouts',
     'planner',
     'contents',
+    'session',
+    'view',
     'drawing',
     'controls',
 )

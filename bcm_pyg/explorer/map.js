@@ -154,7 +154,7 @@ export class MapScorer {
   /** The value of one node for a goal, in the graph's units. */
   value(node, goal, reach) {
     if (node === goal) return 0;
-    return this.least(node, this.scores(node, goal), reaches);
+    return this.least(node, this.scores(node, goal), reach);
   }
 
   least(node, score, reach) {

@@ -108,7 +108,7 @@ export class Planner {
   }
 
   /** The map's number of a node, -1 if it does not know it. */
-  known(node) { return this.segments ? this.segments.core_of[node] : node; }
+  known(node) { return this.segments ? this.segments.coreOf[node] : node; }
 
   /** Scores of the edges of a node for a goal: heads and costs to go. */
   neighbours(node, goal) {
@@ -130,6 +130,17 @@ export class Planner {
   line(here, edge, full) {
     if (!this.segments) return [here, full];
     return [this.segments.node[here], ...this.segments.inner[edge], full];
+  }
+
+  /** All nodes of a walk, given those of them that the map knows. */
+  along(nodes) {
+    const { core, segments } = this;
+    if (!segments) return nodes;
+    return nodes.flatMap((node, at) => {
+      const [one, two] = [this.known(nodes[at - 1]), this.known(node)];
+      const edge = at > 0 ? core.edgeOf(one, two) : -1;
+      return edge >= 0 ? [...segments.inner[edge], node] : [node];
+    });
   }
 
   nearestEntry(goal) {

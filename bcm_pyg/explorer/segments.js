@@ -8,8 +8,8 @@ export class Segments {
     this.forced = forced;
     const size = graph.size;
     this.node = Int32Array.from(keysOf(forced, 0)); // full, by core
-    this.core_of = new Int32Array(size).fill(-1);
-    this.node.forEach((full, core) => { this.core_of[full] = core; });
+    this.coreOf = new Int32Array(size).fill(-1);
+    this.node.forEach((full, core) => { this.coreOf[full] = core; });
     this.segment = new Int32Array(size).fill(-1);
     this.members = [];
     this.portals = []; // up to two full nodes, ascending
@@ -136,7 +136,7 @@ export class Segments {
     const kept = edges.filter((edge, at) => ( // the cheapest of parallel ones
       at === 0 || edge.tail !== edges[at - 1].tail
       || edge.head !== edges[at - 1].head));
-    const of = (name) => kept.map((edge) => this.core_of[edge[name]]);
+    const of = (name) => kept.map((edge) => this.coreOf[edge[name]]);
     const cost = kept.map((edge) => edge.cost);
     this.core = new Graph(this.node.length, of('tail'), of('head'), cost);
     this.inner = kept.map((edge) => edge.inner);
@@ -144,9 +144,9 @@ export class Segments {
 
   /** Where a node meets the simplified graph: portals and costs. */
   portalsOf(node, table) {
-    if (!this.forced[node]) return [{ node: this.core_of[node], cost: 0 }];
+    if (!this.forced[node]) return [{ node: this.coreOf[node], cost: 0 }];
     return this.portals[this.segment[node]].map((portal, slot) => (
-      { node: this.core_of[portal], cost: table.cost[slot][node] }));
+      { node: this.coreOf[portal], cost: table.cost[slot][node] }));
   }
 
   /** Pairs of portals that a query may use, at most four. */
