@@ -1,11 +1,11 @@
 // The page itself: what the user does, and what is shown then.
 import { openPage } from './contents.js';
-import { Drawing, fieldColour } from './drawing.js';
+import { Drawing, fieldColour, shown } from './drawing.js';
+import { FieldWorker } from './field.js';
+import { Player } from './player.js';
 import { Session } from './session.js';
 import { View } from './view.js';
 
-/** Milliseconds that the field may take at a time, so that drags go on. */
-const SLICE = 6;
 /** Pairs from which on the graph is not painted anew in every frame. */
 const MANY = 6000;
 const ARROWS = {
@@ -13,13 +13,6 @@ const ARROWS = {
 };
 
 const find = (id) => document.getElementById(id);
-
-/** A number with three digits that count. */
-export function shown(value) {
-  if (!(Math.abs(value) < Infinity)) return '–';
-  const digits = value === 0 ? 0 : 2 - Math.floor(Math.log10(Math.abs(value)));
-  return value.toFixed(Math.min(Math.max(digits, 0), 6));
-}
 
 /** Binds a session to the elements of the page. */
 export class Controls {
@@ -29,8 +22,14 @@ export class Controls {
     this.view = new View(page);
     this.drawing = new Drawing(page, this.view, find('base'), find('above'));
     this.drawing.closed = session.closed;
-    this.step = -1; // -1: the whole route
     this.times = {}; // how long things took last, in milliseconds
+    this.player = new Player(page, session, () => this.frame());
+    this.field = new FieldWorker(session, (field, spent) => {
+      this.times.field = spent;
+      this.drawing.setField(field);
+      this.legend();
+      this.repaint();
+    });
     this.texts();
     this.markers();
     this.stage();
@@ -45,7 +44,7 @@ export class Controls {
     });
     this.resize();
     this.change();
-    this.startField();
+    this.showField();
   }
 
   texts() {
@@ -53,7 +52,7 @@ export class Controls {
     const { session } = this;
     if (about.title) document.title = about.title;
     find('title').textContent = about.title;
-    find('unit').textContent = about.unit ? ` / ${about.unit}` : '';
+    find('unit').textContent = about.unit ? ` (${about.unit})` : '';
     find('readout').value = session.readout;
     const facts = [`${about.size.toLocaleString('en')} nodes`,
       `${graph.numEdges.toLocaleString('en')} directed edges`];
@@ -77,8 +76,10 @@ export class Controls {
   wholeGraph() {
     const { width, height } = this.drawing;
     const margin = Math.min(28, width / 16);
-    this.view.fit({ x: margin, y: margin, width: width - 2 * margin,
-      height: height - 2 * margin });
+    const isWide = width > 500; // room for the buttons, beside or below
+    this.view.fit({ x: margin, y: margin,
+      width: width - 2 * margin - (isWide ? 32 : 0),
+      height: height - 2 * margin - (isWide ? 0 : 32) });
     this.repaint();
     this.paintAbove();
   }
@@ -121,22 +122,28 @@ export class Controls {
     const begin = performance.now();
     this.route = session.route();
     this.times.route = performance.now() - begin;
-    this.exact = session.exact();
-    this.times.exact = performance.now() - begin - this.times.route;
-    this.step = -1;
-    this.stop();
+    this.exact = null;
+    this.player.begin(this.route.trace);
     this.results();
-    this.player();
+    // The route of the map is on the screen before the search begins.
+    clearTimeout(this.later);
+    this.later = setTimeout(() => this.findExact());
+  }
+
+  findExact() {
+    const begin = performance.now();
+    this.exact = this.session.exact();
+    this.times.exact = performance.now() - begin;
+    this.results();
+    this.paintAbove();
   }
 
   paintAbove() {
     if (!this.route) return;
-    const { session, drawing } = this;
-    const look = this.step >= 0 ? session.look(this.route.trace, this.step)
-      : null;
-    look?.neighbours.forEach((one) => { one.text = shown(one.value); });
+    const { session, drawing, player } = this;
+    const look = player.look();
     drawing.paintAbove({
-      exact: this.exact.nodes,
+      exact: this.exact?.nodes ?? [],
       route: look ? look.route : this.route.nodes,
       expanded: look ? look.behind : [],
       look,
@@ -146,7 +153,7 @@ export class Controls {
       const [x, y] = this.view.pointOf(session[name]);
       find(name).style.transform = `translate(${x}px,${y}px)`;
     }
-    this.say(look);
+    player.say(look);
   }
 
   results() {
@@ -158,11 +165,8 @@ export class Controls {
         found ? nodes.length - 1 : '–', expansions.toLocaleString('en')];
       values.forEach((value, at) => { cells[at].textContent = value; });
     };
-    const gap = route.nodes.length === 0 ? '–'
-      : exact.cost > 0 ? `${(100 * (route.cost / exact.cost - 1)).toFixed(1)} %`
-        : '0.0 %';
-    fill('of-route', route, gap.replace('-0.0', '0.0'));
-    fill('of-exact', exact, '');
+    fill('of-route', route, exact ? gapOf(route.cost, exact.cost) : '');
+    if (exact) fill('of-exact', exact, '');
     for (const name of ['start', 'goal']) {
       const label = page.nameOf(session[name]);
       find(`${name}-name`).value = label;
@@ -179,15 +183,28 @@ export class Controls {
   legend() {
     const { field, isDark, matrix } = this.drawing;
     const most = field?.most ?? 0;
+    const beyond = field?.isCut ? '≥ ' : '';
     const stops = Array.from({ length: 9 }, (_, at) => (
       `rgb(${fieldColour(at, 8, !matrix, isDark)})`));
     find('ramp').style.background = `linear-gradient(90deg, ${stops})`;
     const { unit } = this.page.about;
     find('ticks').querySelectorAll('span').forEach((tick, at) => {
       const value = shown((most * at) / 2);
-      tick.textContent = unit && at === 2 ? `${value} ${unit}` : value;
+      tick.textContent = at < 2 ? value : `${beyond}${value} ${unit}`;
     });
     find('legend').classList.toggle('off', !field);
+  }
+
+  /** Computes and shows the field, if it is wanted. */
+  showField(again = false) {
+    if (find('field').checked) {
+      this.field.start(again);
+      return;
+    }
+    this.field.cancel();
+    this.drawing.setField(null);
+    this.legend();
+    this.repaint();
   }
 
   /** A bar of a round length, where positions are in metres. */
@@ -202,48 +219,6 @@ export class Controls {
     bar.textContent = metres < 1000 ? `${metres} m` : `${metres / 1000} km`;
   }
 
-  // --- the field --------------------------------------------------------------
-
-  /** Computes the field of the goal in slices; a new goal has to wait. */
-  startField(again = false) {
-    if (again) this.job = null; // what is under way is of another map
-    if (!find('field').checked) {
-      this.job = null;
-      this.drawing.setField(null);
-      this.legend();
-      this.repaint();
-      return;
-    }
-    if (this.job) return;
-    const { session } = this;
-    const job = { goal: session.goal, turns: session.planner.field(session.goal) };
-    this.job = job;
-    let spent = 0;
-    const work = () => {
-      if (this.job !== job) return;
-      const begin = performance.now();
-      let turn = job.turns.next();
-      while (!turn.done && performance.now() - begin < SLICE) {
-        turn = job.turns.next();
-      }
-      spent += performance.now() - begin;
-      if (!turn.done) {
-        setTimeout(work);
-        return;
-      }
-      this.job = null;
-      this.times.field = spent;
-      const values = turn.value;
-      const most = values.reduce((high, value) => (
-        value < Infinity && value > high ? value : high), 0);
-      this.drawing.setField({ values, most });
-      this.legend();
-      this.repaint();
-      if (session.goal !== job.goal) this.startField();
-    };
-    setTimeout(work);
-  }
-
   // --- what the user does -----------------------------------------------------
 
   /** Moves start or goal to a node. */
@@ -252,7 +227,7 @@ export class Controls {
     if (node < 0 || node === session[name]) return;
     session[name] = node;
     this.change();
-    if (name === 'goal') this.startField();
+    if (name === 'goal') this.showField();
   }
 
   /** Where an event is on the stage. */
@@ -363,7 +338,7 @@ export class Controls {
   graphChanged() {
     this.repaint();
     this.change();
-    this.startField(true);
+    this.showField(true);
   }
 
   panel() {
@@ -372,7 +347,7 @@ export class Controls {
       session.readout = find('readout').value;
       this.change();
     });
-    find('field').addEventListener('change', () => this.startField(true));
+    find('field').addEventListener('change', () => this.showField(true));
     find('reopen').addEventListener('click', () => {
       session.reopen();
       this.graphChanged();
@@ -387,83 +362,8 @@ export class Controls {
       name();
       await session.setMap(Number(map.value));
       this.change();
-      this.startField(true);
+      this.showField(true);
     });
-  }
-
-  // --- step by step -----------------------------------------------------------
-
-  player() {
-    const last = this.route.trace.length - 1;
-    find('step').max = Math.max(last, 0);
-    find('step').value = 0;
-    find('player').disabled = last < 0;
-    if (this.isReady) return;
-    this.isReady = true;
-    find('step').addEventListener('input', () => {
-      this.stop();
-      this.goTo(Number(find('step').value));
-    });
-    find('back').addEventListener('click', () => this.stepBy(-1));
-    find('next').addEventListener('click', () => this.stepBy(1));
-    find('play').addEventListener('click', () => this.play());
-    find('done').addEventListener('click', () => {
-      this.stop();
-      this.goTo(-1);
-    });
-  }
-
-  goTo(step) {
-    this.step = Math.min(Math.max(step, -1), this.route.trace.length - 1);
-    find('step').value = Math.max(this.step, 0);
-    this.frame();
-  }
-
-  stepBy(number) {
-    this.stop();
-    this.goTo(Math.max(this.step + number, 0));
-  }
-
-  play() {
-    if (this.timer) {
-      this.stop();
-      return;
-    }
-    const { length } = this.route.trace;
-    if (this.step + 1 >= length) this.step = -1;
-    find('play').textContent = '❚❚';
-    // A long walk goes faster, so that it takes no more than half a minute.
-    const pause = Math.max(40, Math.min(450, 30000 / length));
-    this.timer = setInterval(() => {
-      this.goTo(this.step + 1);
-      if (this.step + 1 >= length) this.stop();
-    }, pause);
-  }
-
-  stop() {
-    clearInterval(this.timer);
-    this.timer = null;
-    find('play').textContent = '▶';
-  }
-
-  say(look) {
-    const { page, session } = this;
-    if (!look) {
-      find('said').textContent = session.walks
-        ? 'Play to see what the map says at every node.'
-        : 'Play to see which nodes the map makes it expand, in order.';
-      return;
-    }
-    const best = look.neighbours.reduce((low, one) => (
-      one.value < low.value ? one : low), { value: Infinity });
-    const parts = [`${this.step + 1} of ${this.route.trace.length}: at `
-      + `${page.nameOf(look.node)}`];
-    if (best.value < Infinity) {
-      const unit = page.about.unit && ` ${page.about.unit}`;
-      parts.push(`the best neighbour is ${page.nameOf(best.node)}, by which the `
-        + `map expects ${shown(best.value)}${unit} to the goal`);
-    }
-    find('said').textContent = `${parts.join('; ')}.`;
   }
 
   keys() {
@@ -471,9 +371,9 @@ export class Controls {
       if (event.target.closest('input, select, summary')) return;
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const act = {
-        ' ': () => this.play(),
-        ',': () => this.stepBy(-1),
-        '.': () => this.stepBy(1),
+        ' ': () => this.player.play(),
+        ',': () => this.player.stepBy(-1),
+        '.': () => this.player.stepBy(1),
         x: () => this.toggle(this.session.pairOf(...this.route.nodes)),
       }[event.key];
       const isButton = event.target.closest('button:not(.marker)');
@@ -482,6 +382,13 @@ export class Controls {
       act();
     });
   }
+}
+
+/** How much more a route costs than the best one. */
+function gapOf(cost, least) {
+  if (!(cost < Infinity)) return '–';
+  const gap = least > 0 ? 100 * (cost / least - 1) : 0;
+  return `${Math.max(gap, 0).toFixed(1)} %`;
 }
 
 /** Opens the page of a document and shows it. */

@@ -24,6 +24,13 @@ export function fieldColour(value, most, isLine, isDark) {
   return viridis(isDark ? 0.2 + 0.8 * share : 0.88 * share);
 }
 
+/** A number with three digits that count. */
+export function shown(value) {
+  if (!(Math.abs(value) < Infinity)) return '–';
+  const digits = value === 0 ? 0 : 2 - Math.floor(Math.log10(Math.abs(value)));
+  return value.toFixed(Math.min(Math.max(digits, 0), 6));
+}
+
 /** Draws a page on two canvases, one above the other. */
 export class Drawing {
   constructor(page, view, base, above) {
@@ -111,7 +118,7 @@ export class Drawing {
         const value = this.field?.values[node];
         if (value < Infinity) {
           colour = fieldColour(value, this.field.most);
-          depth = 0.3;
+          depth = 0.22;
         }
         colour = colour.map((part) => part * (1 - depth * (1 - light)));
       }
@@ -197,7 +204,7 @@ export class Drawing {
     const [x0, y0, x1, y1] = view.bounds;
     const area = Math.max((x1 - x0) * (y1 - y0), 1e-12) * view.scale ** 2;
     const room = Math.sqrt(area / Math.max(view.low.length, 1));
-    return Math.min(3.5, Math.max(0.6, room / 7));
+    return Math.min(3.5, Math.max(0.6, room / 8));
   }
 
   trace(path, pair) {
@@ -302,7 +309,8 @@ export class Drawing {
     context.textAlign = 'center';
     context.textBaseline = 'middle';
     const placed = [];
-    for (const { node: other, text } of neighbours) {
+    for (const { node: other, value } of neighbours) {
+      const text = shown(value);
       const label = this.labelPlace(context, x, y, view.pointOf(other), text,
         placed);
       placed.push(label);

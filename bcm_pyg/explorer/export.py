@@ -55,6 +55,8 @@ MODULES = (
     'session',
     'view',
     'drawing',
+    'player',
+    'field',
     'controls',
 )
 
