@@ -7,7 +7,7 @@ import numpy as np
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.graph import planning_graph
+from bcm_pyg.graph import edge_lines, planning_graph, route_points
 from bcm_pyg.planning import Plan
 
 if TYPE_CHECKING:
@@ -26,10 +26,11 @@ def plot_route(
 ) -> Axes:
     """Draws a route, or one per planner, on the graph.
 
-    Edges are coloured by cost. A grid (a graph with :obj:`blocked`) is drawn as
-    its matrix: rows downward, blocked cells dark. Otherwise the first axis
-    points to the right and the second upward; others are left out. A disc marks
-    the start, a star the goal. The legend also names plans without a route.
+    Edges are coloured by cost and follow their bends. A grid (a graph with
+    :obj:`blocked`) is drawn as its matrix: rows downward, blocked cells dark.
+    Otherwise the first axis points to the right and the second upward; others
+    are left out. A disc marks the start, a star the goal. The legend also names
+    plans without a route.
 
     Args:
         data (torch_geometric.data.Data): The graph; at least two axes.
@@ -75,13 +76,15 @@ def plot_route(
         for x, y in xy[data.blocked.numpy()] - 0.5:
             ax.add_patch(Rectangle((x, y), 1, 1, color='0.35', linewidth=0))
     if edges:
-        segments = list(xy[data.edge_index.T.numpy()])
+        begin, points = edge_lines(data, coordinates=xy)
+        segments = np.split(points, begin[1:-1])
         lines = LineCollection(segments, cmap=_colours(), linewidths=1.5)
         lines.set_array(data.edge_cost.numpy())
         lines.set_norm(_scale(data.edge_cost.numpy()))
         ax.add_collection(lines)
     for rank, (name, one) in enumerate(plans.items()):
-        _draw(ax, xy, one, query, name, rank)
+        line = route_points(data, one.path(query), xy)
+        _draw(ax, line, one, query, name, rank)
     found = [one.path(query) for one in plans.values() if one.success[query]]
     if found:
         ax.plot(*xy[found[0][0]], 'o', color='k', markersize=9, zorder=5)
@@ -118,14 +121,13 @@ def _draw(
     ax: Any, xy: np.ndarray, plan: Plan, query: int, name: str, rank: int
 ) -> None:
     """One route; later ones are thinner, so that all can be seen."""
-    path = plan.path(query)
-    if not path:
+    if len(xy) == 0:
         ax.plot([], [], ' ', label=f'{name} (no route)')
         return
     width = max(1.5, 6 - 2.5 * rank)
     if rank == 0:
-        ax.plot(*xy[path].T, color='k', linewidth=width + 1.5, zorder=3)
+        ax.plot(*xy.T, color='k', linewidth=width + 1.5, zorder=3)
     color = ('#d55e00', '#f0e442', '#cc79a7', '#009e73')[rank % 4]
     label = f'{name} (cost {float(plan.cost[query]):.1f})'
-    (line,) = ax.plot(*xy[path].T, color=color, label=label)
+    (line,) = ax.plot(*xy.T, color=color, label=label)
     line.set(linewidth=width, zorder=3.05 + rank / 9)

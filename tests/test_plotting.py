@@ -1,4 +1,5 @@
 import matplotlib
+import numpy as np
 import pytest
 import torch
 from torch_geometric.data import Data
@@ -12,6 +13,7 @@ from matplotlib.patches import Rectangle
 from bcm_pyg import BCMError
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import weighted_grid
+from bcm_pyg.graph import from_arrays
 from bcm_pyg.plotting import plot_route
 
 
@@ -89,3 +91,21 @@ def test_routes_over_a_picture(diamond):
     assert ax.figure.axes == [ax]  # no colour bar
     assert labels(ax) == ['route (cost 2.0)']
     assert ax.get_xlim() == (-1, 3) and ax.get_ylim() == (-2, 2)
+
+
+def test_streets_are_drawn_with_their_bends():
+    data = from_arrays(
+        [[0.0, 0.0], [4.0, 0.0], [4.0, 2.0]],
+        [[0, 1, 1, 2], [1, 0, 2, 1]],
+        [1.0, 1.0, 1.0, 1.0],
+        edge_bends=[[0, 1], [0, 1], [1, 2], [2, 2]],
+        bends=[[[2.0, 5.0], [9.0, 1.0]]],
+    )
+    ax = plot_route(data, Dijkstra(data)(0, 2))
+    streets = [np.round(line, 6).tolist() for line in edges(ax).get_segments()]
+    origin = data.pos_origin[0].tolist()
+    up, side = (np.array([[2, 5], [9, 1]]) - origin).tolist()
+    assert [line[1:-1] for line in streets] == [[up], [up], [side], []]
+    route = max(ax.lines, key=lambda line: len(line.get_xdata()))
+    assert route.get_xydata()[[1, 3]].round(6).tolist() == [up, side]
+    assert len(route.get_xydata()) == 5

@@ -13,6 +13,7 @@ from .convert import (
 )
 from .fingerprint import fingerprint
 from .full_routes import FullRoutes
+from .geometry import edge_lines, route_lines, route_points
 from .labels import labels_of, nodes_from_labels
 from .planning_graph import planning_graph
 from .simplify import SimplifiedGraph, simplify_graph
@@ -21,6 +22,7 @@ __all__ = [
     'FullRoutes',
     'Scenarios',
     'SimplifiedGraph',
+    'edge_lines',
     'fingerprint',
     'from_arrays',
     'from_networkx',
@@ -33,5 +35,7 @@ __all__ = [
     'read_movingai',
     'read_npz',
     'read_scenarios',
+    'route_lines',
+    'route_points',
     'simplify_graph',
 ]

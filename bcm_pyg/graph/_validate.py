@@ -157,6 +157,38 @@ def coord(data: Data, num_nodes: int, device: torch.device) -> Tensor | None:
     return codes.long()
 
 
+def bends(data: Data, index: Tensor) -> tuple[Tensor, Tensor] | None:
+    """Where the bends of edges begin and end [E, 2], and all [1, P, A]."""
+    if data.get('edge_bends') is None:
+        return None
+    device = index.device
+    span = _plain_tensor('edge_bends', data.edge_bends, device, is_long=True)
+    points = _plain_tensor('bends', data.get('bends'), device)
+    wanted = (index.size(1), 2)
+    if span.shape != wanted:
+        raise BCMError(
+            f'edge_bends must have shape {list(wanted)}, where the bends of '
+            f'each edge begin and end (got {tuple(span.shape)})'
+        )
+    axes = _plain_tensor('pos', data.get('pos')).size(-1)
+    if points.dim() != 3 or (points.size(0), points.size(2)) != (1, axes):
+        raise BCMError(
+            f'bends must have shape [1, P, {axes}], points as in pos (got '
+            f'{tuple(points.shape)})'
+        )
+    bad = (span[:, 0] < 0) | (span[:, 0] > span[:, 1])
+    bad |= span[:, 1] > points.size(1)
+    if bool(bad.any()):
+        edge = int(bad.nonzero()[0])
+        raise BCMError(
+            f'edge_bends: edge {edge} has bends {span[edge].tolist()}, but '
+            f'there are {points.size(1)}'
+        )
+    if not bool(torch.isfinite(points).all()):
+        raise BCMError('bends must be finite')
+    return span.long(), points
+
+
 def _plain_tensor(
     name: str,
     value: object,

@@ -9,6 +9,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import _validate as check
+from bcm_pyg.graph._bends import Bends, carry, packed, ranges
 
 #: Attributes that may hold costs when none is named, in this order.
 COST_NAMES = ('edge_cost', 'edge_weight', 'edge_attr')
@@ -33,6 +34,11 @@ def planning_graph(
     edges, its name must contain "edge". A float64 :obj:`pos` is centred before
     it becomes float32; :obj:`pos_origin`, :obj:`[1, A]`, is what was
     subtracted. The function is idempotent and does not change :obj:`data`.
+
+    Edges may be drawn with bends: :obj:`bends`, :obj:`[1, P, A]`, are points in
+    the units of :obj:`pos`, and :obj:`edge_bends`, :obj:`[E, 2]`, says where
+    those of an edge, from tail to head and without either, begin and end in it
+    (see :func:`~bcm_pyg.graph.route_points`).
 
     Args:
         data (torch_geometric.data.Data): The graph. Edges are directed: an
@@ -69,7 +75,9 @@ def planning_graph(
     name, values = _find_cost(data, cost, position, edge_index)
     edge_cost = check.edge_cost(name, values, edge_index)
     coord = check.coord(data, num_nodes, position.device)
-    position, origin = _as_float32(position)
+    bends = check.bends(data, edge_index)
+    exact = position
+    position, shift = _as_float32(position)
     if coord is None:
         coord = _integer_codes(position)
 
@@ -86,7 +94,7 @@ def planning_graph(
     # PyG infers the number of edges from the first attribute.
     out = Data(edge_index=edge_index.contiguous(), num_nodes=num_nodes)
     reserved = {'num_nodes', 'num_edges', 'edge_index', 'edge_cost'}
-    reserved |= {'pos', 'coord', 'pos_origin'}
+    reserved |= {'pos', 'coord', 'pos_origin', 'edge_bends', 'bends'}
     if cost is None:
         reserved.add(name)  # it lives on as edge_cost
     for key in data.keys():
@@ -96,11 +104,18 @@ def planning_graph(
             out[key] = take(data, key, keep) if owner == 'edge' else value
     out.edge_cost = edge_cost
     out.pos = position
-    origin = _whole_origin(data, pos, origin, position.size(1))
+    origin = _whole_origin(data, pos, shift, position.size(1))
     if origin is not None:
         out.pos_origin = origin
     if coord is not None:
         out.coord = coord
+    if bends is not None:
+        span, points = bends[0][keep], bends[1]
+        is_own = _is_own(data, pos)
+        if not is_own or shift is not None or _are_loose(span, points):
+            own = None if is_own else exact
+            span, points = _moved(data, span, points, edge_index, own, shift)
+        out.edge_bends, out.bends = span, points.float()
     return out
 
 
@@ -238,9 +253,7 @@ def _whole_origin(
 ) -> Tensor | None:
     """All that was subtracted from coordinates, now and before."""
     before = data.get('pos_origin')
-    is_named = isinstance(pos, str)
-    is_own = pos == 'pos' if is_named else pos is None or pos is data.get('pos')
-    if before is None or not is_own:  # it is of other coordinates
+    if before is None or not _is_own(data, pos):  # it is of other coordinates
         return origin
     if not isinstance(before, Tensor) or before.shape != (1, num_axes):
         raise BCMError(
@@ -249,3 +262,36 @@ def _whole_origin(
             'remove it'
         )
     return before if origin is None else before.to(origin.device) + origin
+
+
+def _is_own(data: Data, pos: str | Tensor | None) -> bool:
+    """Whether the coordinates asked for are :obj:`data.pos`."""
+    if isinstance(pos, str):
+        return pos == 'pos'
+    return pos is None or pos is data.get('pos')
+
+
+def _are_loose(span: Tensor, points: Tensor) -> bool:
+    """Whether there are bends of edges that were dropped."""
+    return int((span[:, 1] - span[:, 0]).sum()) < points.size(1)
+
+
+def _moved(
+    data: Data,
+    span: Tensor,
+    points: Tensor,
+    edge_index: Tensor,
+    pos: Tensor | None,
+    origin: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Bends of these edges alone, in other coordinates if they are given."""
+    bends = packed(Bends(span.cpu().numpy(), points[0].double().cpu().numpy()))
+    inner = bends.points
+    if pos is not None:
+        places = [x.double().cpu().numpy() for x in (data.pos, pos)]
+        ends = edge_index.cpu().numpy()[:, ranges(*bends.span.T)[0]]
+        inner = carry(inner, *ends, *places)
+    if origin is not None:
+        inner = inner - origin.cpu().numpy()
+    out = torch.from_numpy(bends.span), torch.from_numpy(inner)[None]
+    return out[0].to(span.device), out[1].to(span.device)

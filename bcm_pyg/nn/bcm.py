@@ -18,7 +18,7 @@ from .encoders.check import check_embeddings
 from .quantize import stored_bytes
 from .saved_map import MapInfo, load_map, save_map
 from .scoring import block_scores, evaluating, plain_scores
-from .transition import Transition
+from .transition import WIDTH, Transition
 
 TERMINALS = ('calibrated', 'paper')
 
@@ -45,7 +45,7 @@ class BCM(torch.nn.Module):
             :class:`~bcm_pyg.nn.NodeEncoder`, or any module that maps
             :obj:`data` to :obj:`[N, d_o]` and has :obj:`out_channels`.
         transition (Transition, optional): The transition encoder :math:`\phi`.
-            (default: an MLP of widths 256, 256, 256)
+            (default: an MLP of widths 128, 128, 128)
         terminal (str, optional): What the last edge into the goal scores:
             :obj:`"calibrated"`, its cost, so that scores are costs-to-go;
             :obj:`"paper"`, 0. (default: :obj:`"calibrated"`)
@@ -57,7 +57,7 @@ class BCM(torch.nn.Module):
         >>> from bcm_pyg.datasets import weighted_grid
         >>> model = BCM.from_data(weighted_grid('ushape', side=40))
         >>> model.num_parameters(), model.storage_bytes()
-        (186112, 744448)
+        (62848, 251392)
     """
 
     cost_scale: Tensor
@@ -111,7 +111,7 @@ class BCM(torch.nn.Module):
         data: Data,
         encoder: str | torch.nn.Module | None = None,
         terminal: str = 'calibrated',
-        hidden_channels: int = 256,
+        hidden_channels: int | None = None,
         **kwargs: Any,
     ) -> Self:
         r"""A map of the right size for a graph.
@@ -125,10 +125,12 @@ class BCM(torch.nn.Module):
                 :obj:`"calibrated"`)
             hidden_channels (int, optional): Width of all three layers of the
                 transition encoder. A hop costs its square. (default:
-                :obj:`256`)
+                :obj:`128`, a third of the paper's parameters and no worse)
             **kwargs (optional): Arguments of the named encoder, such as
                 :obj:`channels`.
         """
+        if hidden_channels is None:
+            hidden_channels = WIDTH
         check_int('hidden_channels', hidden_channels, 1)
         data = planning_graph(data)
         given = encoder
@@ -158,9 +160,10 @@ class BCM(torch.nn.Module):
         encoder: str | torch.nn.Module | None = 'interaction',
         **kwargs: Any,
     ) -> Self:
-        """The model of the paper: its terminal convention, random
-        initialisation, costs in their own units.
+        """The model of the paper: its widths of 256, terminal convention and
+        random initialisation, costs in their own units.
         """
+        kwargs.setdefault('hidden_channels', 256)
         if encoder is None or encoder == 'interaction':
             kwargs.setdefault('init', 'random')
         model = cls.from_data(data, encoder, terminal='paper', **kwargs)

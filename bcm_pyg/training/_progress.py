@@ -22,8 +22,8 @@ from bcm_pyg.nn import BCM
 from bcm_pyg.planning import Planner, VisitedGreedy
 from bcm_pyg.utils import Adjacency
 
+from .blocks import Run
 from .config import FitConfig
-from .targets import Run
 
 Callback = Callable[[int, dict[str, float]], None]
 

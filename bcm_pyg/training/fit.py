@@ -18,6 +18,7 @@ from bcm_pyg.nn.scoring import evaluating
 from bcm_pyg.utils import Adjacency, Processes, as_path
 
 from ._progress import Callback, History, Interrupt, Progress
+from .blocks import Block, Run
 from .checkpoint import Checkpoint
 from .config import FitConfig
 from .distributed import begin_together, sum_gradients
@@ -25,7 +26,6 @@ from .objective import block_loss, drop_noise
 from .optim import learning_rate, make_optimizer
 from .sampling import PairSampler
 from .sweeps import hop_diameter
-from .targets import Block, Run
 
 #: Gradients longer than this are shortened: the first backups can be wild.
 MAX_GRAD_NORM = 10.0
@@ -66,10 +66,10 @@ def fit(
     Not promised on GPUs, with a time budget, or for encoders that draw random
     numbers themselves.
 
-    **Memory.** A step needs about 30 rows of 256 floats per pair, the targets
-    :obj:`4 N (goal_pool + 5 * bootstrap_samples * refresh)` bytes and 1 kB per
-    node; with the paper's terminal convention and other than its targets
-    another :obj:`E * bootstrap_samples * refresh` bytes.
+    **Memory.** A step needs about 30 rows of the map's width per pair, the
+    targets :obj:`4 N (goal_pool + 5 * bootstrap_samples * refresh)` bytes and a
+    row per node; with the paper's terminal convention and other than its
+    targets another :obj:`E * bootstrap_samples * refresh` bytes.
 
     Args:
         model (BCM): The map.

@@ -9,7 +9,7 @@ from bcm_pyg.nn import BCM, Transition
 from bcm_pyg.nn.scoring import with_terminal
 from bcm_pyg.utils import scatter_amin
 
-from .targets import Block, Run
+from .blocks import Block, Run
 
 
 def block_loss(run: Run, block: Block, columns: slice | None = None) -> Tensor:

@@ -70,11 +70,11 @@ def test_the_program_keeps_its_weights(grid: Data) -> None:
 def test_it_needs_no_more_than_it_says(grid: Data) -> None:
     model = BCM.from_data(grid)
     sizes = {k: v.numel() for k, v in export_scorer(model).state_dict.items()}
-    assert sum(sizes.values()) == 2 * 256**2 + 2 * 256
+    assert sum(sizes.values()) == 2 * 128**2 + 2 * 128
     sizes = {
         k: v.numel() for k, v in export_scorer(model, grid).state_dict.items()
     }
-    assert sum(sizes.values()) == 2 * 256**2 + 2 * 256 + 100 * 256
+    assert sum(sizes.values()) == 2 * 128**2 + 2 * 128 + 100 * 128
 
 
 def test_through_a_file(grid: Data, tmp_path: Path) -> None:

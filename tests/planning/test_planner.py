@@ -48,7 +48,7 @@ def every_query(num_nodes: int) -> tuple[list[int], list[int]]:
 
 def test_planner(planner: Planner) -> None:
     assert str(planner) == f'Planner({Corridor()}, num_nodes=5)'
-    assert planner.cache_bytes() == 5 * 256 * 4
+    assert planner.cache_bytes() == 5 * 128 * 4
     plan = planner([1, 2], [3, 3])
     assert [plan.path(0), plan.path(1)] == [[1, 3], [2, 3]]
     assert plan.cost.tolist() == [1, 0]

@@ -66,7 +66,7 @@ def read_npz(path: str | PathLike[str], cost: str | None = None) -> Data:
     for name, value in arrays.items():
         if value.ndim == 0 and value.dtype.kind in 'Ubiuf':
             extras[name] = value.item()
-        elif num_entries(name, value) in sizes:
+        elif name == 'bends' or num_entries(name, value) in sizes:
             extras[name] = value
     try:
         return from_arrays(pos, edge_index, edge_cost, **extras)

@@ -22,9 +22,10 @@ def from_osmnx(
 ) -> Data:
     r"""A planning graph from a street network of OSMnx.
 
-    Only :obj:`x`, :obj:`y` and one cost are read. The cheapest of parallel
-    streets is kept; nothing else is dropped (see
-    :func:`~bcm_pyg.graph.largest_component`). OSMnx need not be installed.
+    Only :obj:`x`, :obj:`y`, one cost and the bends of streets, their
+    :obj:`geometry`, are read. The cheapest of parallel streets is kept; nothing
+    else is dropped (see :func:`~bcm_pyg.graph.largest_component`). Neither
+    OSMnx nor shapely need be installed.
     :obj:`data.node_id` holds the OSM ids of the nodes, :obj:`data.lonlat` their
     longitudes and latitudes where known.
 
