@@ -11,9 +11,12 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.graph import edge_lines
 from bcm_pyg.nn import BCM, InteractionEncoder, Transition
 from bcm_pyg.nn.quantize import dequantize, quantize
 from bcm_pyg.nn.scoring import evaluating
+
+from ._layout import Layout
 
 Arrays = dict[str, np.ndarray]
 
@@ -56,6 +59,25 @@ def pairs_of(data: Data) -> Pairs:
         'pair_cost_back': cost[back][way == 3],
     }
     return Pairs(edge, arrays)
+
+
+def bend_arrays(data: Data, pairs: Pairs, layout: Layout) -> Arrays:
+    """Bends of all pairs from their lower node on, in steps from there."""
+    begin, points = edge_lines(data, pairs.edge)
+    tail, head = data.edge_index.cpu().numpy()[:, pairs.edge]
+    size = np.diff(begin)
+    line = np.repeat(np.arange(size.size), size)
+    at = np.arange(line.size) - begin[:-1][line]
+    order = np.where(tail < head, 0, size - 1)[line]  # one-way to the lower
+    place = begin[:-1][line] + np.abs(order - at)
+    is_bend = (at > 0) & (at < size[line] - 1)
+    low = np.minimum(tail, head)[line[is_bend]]
+    x, y = layout.steps_of(points[place[is_bend]]).T
+    return {
+        'bend_count': size - 2,
+        'bend_x': x - layout.x[low],
+        'bend_y': y - layout.y[low],
+    }
 
 
 def map_arrays(model: BCM, data: Data) -> Arrays:

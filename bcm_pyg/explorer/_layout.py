@@ -25,6 +25,7 @@ class Layout:
         blocked: :obj:`[N]` which cells are walls.
         ground: :obj:`[N]` brightness of nodes, uint8, or None.
         projection: How positions of more than two axes are drawn.
+        is_oblique: Whether the third axis is drawn, too.
     """
 
     x: np.ndarray
@@ -34,14 +35,14 @@ class Layout:
     blocked: np.ndarray
     ground: np.ndarray | None = None
     projection: str = ''
+    is_oblique: bool = False
     _low: np.ndarray = field(default_factory=lambda: np.zeros(2))
     _turn: bool = False
 
     def steps_of(self, points: np.ndarray) -> np.ndarray:
         """Other points, such as bends of edges, in the same steps."""
         flat = _screen(points, self._turn)
-        steps = np.round((flat - self._low) / self.step)
-        return steps.clip(0, STEPS).astype(np.uint16)
+        return np.round((flat - self._low) / self.step).astype(np.int64)
 
 
 def layout_of(data: Data, ground: np.ndarray | None = None) -> Layout:
@@ -59,16 +60,15 @@ def layout_of(data: Data, ground: np.ndarray | None = None) -> Layout:
             'axis: give nodes a second coordinate'
         )
     is_matrix, projection = _is_matrix(data, pos), ''
+    is_oblique = False
     if pos.shape[1] > 2:
         projection = 'seen from above: the first two axes'
         _, count = np.unique(pos[:, :2], axis=0, return_counts=True)
         if 1 - count.size / len(pos) > STACKED:
-            shift = 0.35 * pos[:, 2:3] * [[-1, 1]] if is_matrix else None
-            shift = 0.35 * pos[:, 2:3] if shift is None else shift
+            is_oblique = True
+            shift = 0.35 * pos[:, 2:3] * ([-1, 1] if is_matrix else [1, 1])
             pos = np.concatenate([pos[:, :2] + shift, pos[:, 2:]], axis=1)
             projection = 'oblique: the third axis goes to the upper right'
-            if ground is None:
-                ground = pos[:, 2]
     flat = _screen(pos, is_matrix)
     low, span = flat.min(axis=0), np.ptp(flat, axis=0)
     if not span.max() > 0:
@@ -90,7 +90,8 @@ def layout_of(data: Data, ground: np.ndarray | None = None) -> Layout:
         ground = _mean_cost(data)
     out = Layout(*steps.T, (float(step[0]), float(step[1])), cells, blocked)
     out.ground = None if ground is None else _shades(out, ground)
-    out.projection, out._low, out._turn = projection, low, is_matrix
+    out.projection, out.is_oblique = projection, is_oblique
+    out._low, out._turn = low, is_matrix
     return out
 
 

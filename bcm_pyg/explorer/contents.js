@@ -40,17 +40,21 @@ export function unpacked(listed, bytes) {
   return out;
 }
 
-/** Numbers of whole ones, with a scale for every 128 of a row. */
+/** A matrix of whole numbers, with a scale for every 128 along its longer
+ * side (see bcm_pyg.nn.quantize). */
 export function fromCodes(arrays, name) {
   const codes = arrays[name];
   const { rows } = codes;
   const scale = arrays[`${name}_scale`];
   const columns = codes.length / rows;
-  const groups = scale.length / rows;
+  const isTall = rows > columns;
+  const groups = scale.length / (isTall ? columns : rows);
   const out = new Float32Array(codes.length);
   for (let row = 0, at = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++, at++) {
-      out[at] = codes[at] * scale[row * groups + (column >> 7)];
+      const group = isTall ? column * groups + (row >> 7)
+        : row * groups + (column >> 7);
+      out[at] = codes[at] * scale[group];
     }
   }
   return out;

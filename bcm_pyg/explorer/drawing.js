@@ -188,7 +188,7 @@ export class Drawing {
       const shade = Math.round((SHADES - 1) * Math.min(1, value / field.most));
       this.trace(paths[value < Infinity ? shade : SHADES], pair);
     }
-    context.lineWidth = thin * 1.3;
+    context.lineWidth = thin * 1.2;
     for (let shade = SHADES; shade >= 0; shade--) { // the near ones on top
       const value = (shade / (SHADES - 1)) * field.most;
       const colour = fieldColour(value, field.most, true, isDark);
@@ -204,7 +204,7 @@ export class Drawing {
     const [x0, y0, x1, y1] = view.bounds;
     const area = Math.max((x1 - x0) * (y1 - y0), 1e-12) * view.scale ** 2;
     const room = Math.sqrt(area / Math.max(view.low.length, 1));
-    return Math.min(3.5, Math.max(0.6, room / 8));
+    return Math.min(2.4, Math.max(0.6, room / 8));
   }
 
   trace(path, pair) {

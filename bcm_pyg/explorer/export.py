@@ -25,6 +25,7 @@ from bcm_pyg.utils import (
 
 from ._contents import (
     Arrays,
+    bend_arrays,
     map_arrays,
     packed,
     pairs_of,
@@ -125,6 +126,8 @@ def write_explorer(
     layout = layout_of(full, shades)
     pairs = pairs_of(full)
     arrays: Arrays = {**pairs.arrays, 'x': layout.x, 'y': layout.y}
+    if full.get('edge_bends') is not None and not layout.is_oblique:
+        arrays |= bend_arrays(full, pairs, layout)
     if layout.blocked.any():
         arrays['blocked'] = layout.blocked
     if layout.ground is not None:

@@ -16,8 +16,14 @@ export class View {
       arrays.bend_count.forEach((count, pair) => {
         this.begin[pair + 1] = this.begin[pair] + count;
       });
-      this.bendX = Float64Array.from(arrays.bend_x, (v) => v * width);
-      this.bendY = Float64Array.from(arrays.bend_y, (v) => v * height);
+      this.bendX = new Float64Array(arrays.bend_x.length);
+      this.bendY = new Float64Array(arrays.bend_y.length);
+      low.forEach((node, pair) => { // they are stored from there on
+        for (let at = this.begin[pair]; at < this.begin[pair + 1]; at++) {
+          this.bendX[at] = (arrays.x[node] + arrays.bend_x[at]) * width;
+          this.bendY[at] = (arrays.y[node] + arrays.bend_y[at]) * height;
+        }
+      });
     }
     // Nodes without edges are no ends of routes.
     this.usable = new Uint8Array(about.size);
