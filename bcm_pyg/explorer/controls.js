@@ -123,7 +123,7 @@ export class Controls {
     this.route = session.route();
     this.times.route = performance.now() - begin;
     this.exact = null;
-    this.player.begin(this.route.trace);
+    this.player.begin(this.route);
     this.results();
     // The route of the map is on the screen before the search begins.
     clearTimeout(this.later);

@@ -54,11 +54,15 @@ export class Planner {
     return this.keep(`reach ${goal}`, () => reachOf(this.core, goal));
   }
 
-  /** A route by the map: nodes, cost, expansions, and the trace to play. */
+  /**
+   * A route by the map: nodes, cost, expansions; and to play it, the nodes
+   * whose edges were scored, and the one where they led to, -1 if nowhere.
+   */
   route(readout, start, goal) {
     if (!this.segments) {
       if (!this.reach(goal)[start]) return lost();
-      return READOUTS[readout](this.scorer, start, goal);
+      const found = READOUTS[readout](this.scorer, start, goal);
+      return { ...found, arrival: found.nodes.at(-1) ?? -1 };
     }
     const { segments } = this;
     let best = segments.inside(start, goal);
@@ -76,7 +80,8 @@ export class Planner {
     }
     const trace = (least ?? found[0])?.trace ?? [];
     const named = trace.map((node) => segments.node[node]);
-    return { ...best, expansions, trace: named };
+    const arrival = least ? segments.node[least.nodes.at(-1)] : -1;
+    return { ...best, expansions, trace: named, arrival };
   }
 
   candidates(readout, pairs) {
@@ -176,4 +181,4 @@ export class Planner {
 }
 
 const lost = () => (
-  { nodes: [], cost: Infinity, expansions: 0, trace: [] });
+  { nodes: [], cost: Infinity, expansions: 0, trace: [], arrival: -1 });

@@ -9,6 +9,7 @@ export class Player {
     this.page = page;
     this.session = session;
     this.repaint = repaint;
+    this.route = null;
     this.trace = [];
     this.step = -1; // -1: the whole route
     part('step').addEventListener('input', () => {
@@ -25,8 +26,10 @@ export class Player {
   }
 
   /** Another route: shows it whole. */
-  begin(trace) {
+  begin(route) {
+    const { trace } = route;
     this.stop();
+    this.route = route;
     this.trace = trace;
     this.step = -1;
     part('step').max = Math.max(trace.length - 1, 0);
@@ -72,7 +75,7 @@ export class Player {
 
   /** What is seen at the step, null for the whole route. */
   look() {
-    return this.step < 0 ? null : this.session.look(this.trace, this.step);
+    return this.step < 0 ? null : this.session.look(this.route, this.step);
   }
 
   say(look) {

@@ -76,18 +76,15 @@ export class Session {
   get walks() { return WALKS.includes(this.readout); }
 
   /**
-   * A step of a trace: the node, its neighbours with their scores, the nodes
+   * A step of a route: the node, its neighbours with their scores, the nodes
    * behind it, and where it goes if the readout walks.
    */
-  look(trace, step) {
+  look({ trace, arrival }, step) {
     const node = trace[step];
     const neighbours = this.planner.neighbours(node, this.goal);
     const behind = trace.slice(0, step + 1);
     if (!this.walks) return { node, neighbours, behind, route: [], chosen: -1 };
-    // The last step leads to the goal, or to the portal before it.
-    const least = neighbours.reduce((best, one) => (
-      !best || one.value < best.value ? one : best), null);
-    const chosen = trace[step + 1] ?? least?.node ?? -1;
+    const chosen = trace[step + 1] ?? arrival;
     const route = this.planner.along(behind);
     return { node, neighbours, behind, route, chosen };
   }
