@@ -26,7 +26,8 @@ LAYERS = [
     ('baselines',),
     ('metrics',),
     ('training',),
-    ('export', 'plotting'),
+    ('explorer', 'export', 'plotting'),
+    ('cognitive_map',),
 ]
 HEIGHT = {name: level for level, names in enumerate(LAYERS) for name in names}
 MODULES = sorted(

@@ -83,12 +83,12 @@ def layout_of(data: Data, ground: np.ndarray | None = None) -> Layout:
     cells = step is not None
     if step is None:
         step = np.full(2, span.max() / STEPS)
-    steps = np.round((flat - low) / step).astype(np.uint16)
+    x, y = np.round((flat - low) / step).astype(np.uint16).T
     if ground is None and pos.shape[1] > 2:
         ground = pos[:, 2]
     if ground is None and cells:
         ground = _mean_cost(data)
-    out = Layout(*steps.T, (float(step[0]), float(step[1])), cells, blocked)
+    out = Layout(x, y, (float(step[0]), float(step[1])), cells, blocked)
     out.ground = None if ground is None else _shades(out, ground)
     out.projection, out.is_oblique = projection, is_oblique
     out._low, out._turn = low, is_matrix
@@ -152,9 +152,9 @@ def _shades(layout: Layout, ground: np.ndarray) -> np.ndarray:
         width, height = layout.x.max() + 1, layout.y.max() + 1
         plane = np.full((height, width), level.mean())
         plane[layout.y, layout.x] = level
-        down, right = np.gradient(plane) if min(plane.shape) > 1 else (0, 0)
-        light = (0.5 + 4 * (down + right)).clip(0, 1)
-        level = 0.5 * level + 0.5 * np.broadcast_to(light, plane.shape)[
-            layout.y, layout.x
-        ]
+        slope = np.zeros_like(plane)
+        for axis in np.flatnonzero(np.array(plane.shape) > 1).tolist():
+            slope += np.gradient(plane, axis=axis)
+        light = (0.5 + 4 * slope).clip(0, 1)
+        level = (level + light[layout.y, layout.x]) / 2
     return (255 * level).round().astype(np.uint8)

@@ -32,7 +32,7 @@ from ._contents import (
     projected_nodes,
     transition_of,
 )
-from ._layout import layout_of
+from ._layout import Layout, layout_of
 
 #: Larger graphs are refused.
 MAX_NODES, MAX_EDGES = 50_000, 500_000
@@ -122,24 +122,8 @@ def write_explorer(
             f'an explorer shows at most {MAX_NODES:,} nodes and {MAX_EDGES:,} '
             f'edges (got {size:,} and {num_edges:,}): take a part of the graph'
         )
-    shades = None if ground is None else _ground(ground, size)
-    layout = layout_of(full, shades)
-    pairs = pairs_of(full)
-    arrays: Arrays = {**pairs.arrays, 'x': layout.x, 'y': layout.y}
-    if full.get('edge_bends') is not None and not layout.is_oblique:
-        arrays |= bend_arrays(full, pairs, layout)
-    if layout.blocked.any():
-        arrays['blocked'] = layout.blocked
-    if layout.ground is not None:
-        arrays['ground'] = layout.ground
-    if forced is not None:
-        arrays['forced'] = forced
-    shown = _names(full, names)
-    if shown is not None:
-        text = json.dumps(shown, ensure_ascii=False).encode(
-            'utf-8', 'surrogatepass'
-        )
-        arrays['names'] = np.frombuffer(text, np.uint8)
+    layout = layout_of(full, None if ground is None else _ground(ground, size))
+    arrays = _graph_arrays(full, forced, layout, _names(full, names))
     ends = _ends(full, start, goal)
     maps = [
         (str(label), map_arrays(_like(model, one), core))
@@ -147,8 +131,12 @@ def write_explorer(
     ]
     maps.append(('trained' if maps else '', map_arrays(model, core)))
     listed, text = packed(arrays)
-    blobs = [text]
-    about: dict[str, object] = {
+    blobs, maps_listed = [text], []
+    for label, parts in maps:
+        map_listed, text = packed(parts)
+        maps_listed.append({'label': label, 'arrays': map_listed})
+        blobs.append(text)
+    about = {
         'title': str(title),
         'unit': str(unit),
         'metres': full.get('lonlat') is not None,
@@ -157,6 +145,7 @@ def write_explorer(
         'cells': layout.cells,
         'projection': layout.projection,
         'arrays': listed,
+        'maps': maps_listed,
         'scale': float(model.cost_scale),
         'calibrated': model.terminal == 'calibrated',
         'readout': readout,
@@ -164,11 +153,6 @@ def write_explorer(
         'goal': ends[1],
         'kernel': base64.b64encode(_file('kernel.wasm')).decode(),
     }
-    about['maps'] = []
-    for label, parts in maps:
-        listed, text = packed(parts)
-        about['maps'].append({'label': label, 'arrays': listed})  # type: ignore[attr-defined]
-        blobs.append(text)
     try:
         replace_file(target, _page(about, blobs).encode())
     except OSError as error:
@@ -194,6 +178,8 @@ def page_map(model: BCM, data: Data | SimplifiedGraph) -> BCM:
 class _PageNodes(torch.nn.Module):
     """Projected nodes as an encoder; the first layer behind it is none."""
 
+    hidden: Tensor
+
     def __init__(self, hidden: Tensor) -> None:
         super().__init__()
         self.out_channels = hidden.size(1)
@@ -201,8 +187,7 @@ class _PageNodes(torch.nn.Module):
 
     def forward(self, data: Data) -> Tensor:
         """All nodes."""
-        hidden: Tensor = self.hidden
-        return hidden
+        return self.hidden
 
 
 def _graphs(
@@ -218,14 +203,38 @@ def _graphs(
     return data, data, None
 
 
+def _graph_arrays(
+    data: Data,
+    forced: np.ndarray | None,
+    layout: Layout,
+    names: list[str] | None,
+) -> Arrays:
+    """What the page holds of the graph."""
+    pairs = pairs_of(data)
+    out: Arrays = {**pairs.arrays, 'x': layout.x, 'y': layout.y}
+    if data.get('edge_bends') is not None and not layout.is_oblique:
+        out |= bend_arrays(data, pairs, layout)
+    if layout.blocked.any():
+        out['blocked'] = layout.blocked
+    if layout.ground is not None:
+        out['ground'] = layout.ground
+    if forced is not None:
+        out['forced'] = forced
+    if names is not None:
+        # Half of a surrogate pair is no text, but may be in a name.
+        text = json.dumps(names, ensure_ascii=False)
+        out['names'] = np.frombuffer(text.encode('utf-8', 'replace'), np.uint8)
+    return out
+
+
 def _like(model: BCM, snapshot: object) -> BCM:
     if not isinstance(snapshot, BCM) or (
         snapshot.terminal != model.terminal
         or not torch.equal(snapshot.cost_scale, model.cost_scale)
     ):
         raise BCMError(
-            'snapshots must be pairs of a label and a BCM, of the same terminal '
-            'convention and cost scale as the map'
+            'snapshots must be pairs of a label and a BCM, of the terminal '
+            'convention and the cost scale of the map'
         )
     return snapshot
 
@@ -248,8 +257,8 @@ def _names(data: Data, names: Sequence[object] | None) -> list[str] | None:
         names = labels_of(data)
     if len(names) != data.num_nodes:
         raise BCMError(
-            f'names must have one entry for each of {data.num_nodes} nodes (got '
-            f'{len(names)})'
+            f'names must have an entry for each of {data.num_nodes} nodes '
+            f'(got {len(names)})'
         )
     return [str(name) for name in names]
 
@@ -257,31 +266,21 @@ def _names(data: Data, names: Sequence[object] | None) -> list[str] | None:
 def _ends(data: Data, start: int | None, goal: int | None) -> tuple[int, int]:
     """A query to begin with: as given, or over most of the graph."""
     size = int(data.num_nodes)
-    given = [
-        None if node is None else int(as_ids(node, size, name)[0])
-        for name, node in (('start', start), ('goal', goal))
-    ]
-    reachability = Adjacency.from_data(data).reachability
-    label = reachability.strong.cpu().numpy()
-    if given[0] is not None:
-        here = label == label[given[0]]
-    elif given[1] is not None:
-        here = label == label[given[1]]
-    else:
-        here = label == np.bincount(label).argmax()
+    strong = Adjacency.from_data(data).reachability.strong.cpu().numpy()
+    here = np.bincount(strong).argmax()
+    for name, node in (('goal', goal), ('start', start)):
+        if node is not None:
+            here = strong[int(as_ids(node, size, name)[0])]
     pos = data.pos.cpu().double().numpy()
-    nodes = np.flatnonzero(here)
+    nodes = np.flatnonzero(strong == here)
 
     def far_from(point: np.ndarray) -> int:
         return int(nodes[((pos[nodes] - point) ** 2).sum(axis=1).argmax()])
 
-    middle = pos[nodes].mean(axis=0)
-    if given[0] is None:
-        other = middle if given[1] is None else pos[given[1]]
-        given[0] = far_from(other)
-    if given[1] is None:
-        given[1] = far_from(pos[given[0]])
-    return int(given[0]), int(given[1])
+    if start is None:
+        middle = pos[nodes].mean(axis=0)
+        start = far_from(middle if goal is None else pos[goal])
+    return int(start), far_from(pos[start]) if goal is None else int(goal)
 
 
 # --- the page -----------------------------------------------------------------

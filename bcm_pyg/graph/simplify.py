@@ -67,7 +67,7 @@ class SimplifiedGraph:
         )
 
 
-def simplify_graph(data: Data) -> SimplifiedGraph:
+def simplify_graph(data: Data, keep: Tensor | None = None) -> SimplifiedGraph:
     """Removes the nodes that leave no choice: dead ends, trees, and chains.
 
     A chain may be one-way or two-way and carry dead-end trees. In a component
@@ -75,6 +75,9 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
 
     Args:
         data (torch_geometric.data.Data): The graph.
+        keep (torch.Tensor, optional): The nodes that stay, :obj:`[n]`
+            ascending, as found for a graph with the same or more edges: its
+            :obj:`node`. (default: all that leave a choice)
 
     Raises:
         BCMError: If no edge is left: the graph is a forest or made of rings,
@@ -84,7 +87,11 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
     adjacency = Adjacency.from_data(full)
     src, dst = full.edge_index.cpu().numpy()
     edges = src, dst, adjacency.cost.cpu().double().numpy()
-    forced = _forced_nodes(src, dst, adjacency.num_nodes)
+    if keep is None:
+        forced = _forced_nodes(src, dst, adjacency.num_nodes)
+    else:
+        forced = np.ones(adjacency.num_nodes, dtype=bool)
+        forced[keep.cpu().numpy()] = False
     segments = _Segments(*edges, forced)
     node = np.flatnonzero(~forced)
     simplified = np.full(forced.size, -1)
@@ -248,7 +255,10 @@ class _Segments:
         )
         first = np.searchsorted(pairs[0], pairs[0])
         slot = np.arange(pairs.shape[1]) - first
-        assert slot.max(initial=0) <= 1, 'a segment has at most two portals'
+        if slot.max(initial=0) > 1:
+            raise BCMError(
+                'keep leaves out nodes at which routes have a choice'
+            )
         self.portal[pairs[0], slot] = pairs[1]
         return slot[inverse.ravel()]
 

@@ -1,6 +1,8 @@
+import copy
 import warnings
 from dataclasses import replace
 from functools import cached_property
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -121,6 +123,25 @@ class Planner(BasePlanner):
         if not is_map(model):
             raise BCMError(f'model must be a BCM (got {type(model).__name__})')
         self.scorer = MapScorer(model, self.data, self.adjacency)
+
+    def on_subgraph(self, data: Data | SimplifiedGraph) -> Self:
+        """A planner that reads the same map on a graph with the same nodes of
+        which some edges are gone, or cost more.
+
+        Nodes keep their embeddings, nothing is trained. It is complete, and
+        lower bounds of the whole graph stay lower bounds.
+        """
+        if not isinstance(self.scorer, MapScorer):
+            raise BCMError('only a planner that reads a BCM can change edges')
+        out, known = copy.copy(self), self.adjacency.num_nodes
+        BasePlanner.__init__(out, data, self.adjacency.device)
+        if out.adjacency.num_nodes != known:
+            raise BCMError(
+                f'the graph must have the same {known} nodes (got '
+                f'{out.adjacency.num_nodes})'
+            )
+        out.scorer, out.complete = self.scorer.on(out.adjacency), True
+        return out
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
         plan = self.readout(self.scorer, self.adjacency, starts, goals)
