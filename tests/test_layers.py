@@ -26,7 +26,7 @@ LAYERS = [
     ('baselines',),
     ('metrics',),
     ('training',),
-    ('export', 'plotting'),
+    ('explorer', 'export', 'plotting'),
     ('cognitive_map',),
 ]
 HEIGHT = {name: level for level, names in enumerate(LAYERS) for name in names}
