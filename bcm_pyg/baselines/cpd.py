@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from bcm_pyg.graph import SimplifiedGraph
 from bcm_pyg.planning import BasePlanner, Plan
@@ -161,7 +161,7 @@ def first_move_runs(
     rows = np.flatnonzero(adjacency.degree().numpy() > 0)
     src = np.concatenate([adjacency.src.numpy(), rows])
     dst = np.concatenate([adjacency.dst.numpy(), rows])
-    cost = np.concatenate([adjacency.cost.double().numpy(), 0.0 * rows])
+    cost = np.concatenate([adjacency.exact_cost.numpy(), 0.0 * rows])
     order = np.argsort(src, kind='stable')
     src, dst, cost = src[order], dst[order], cost[order]
     row_of_edge = np.searchsorted(rows, src)

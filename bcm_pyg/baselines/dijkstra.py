@@ -186,7 +186,7 @@ def _plan_by_trees(trees: Trees, rank: np.ndarray, start: np.ndarray) -> Plan:
 def _neighbors(adjacency: Adjacency) -> Neighbors:
     """The graph as lists, which a loop reads much faster than tensors."""
     out: Neighbors = [[] for _ in range(adjacency.num_nodes)]
-    edges = adjacency.src, adjacency.dst, adjacency.cost
+    edges = adjacency.src, adjacency.dst, adjacency.exact_cost
     for tail, head, cost in zip(*(x.tolist() for x in edges), strict=True):
         out[tail].append((head, cost))
     return out

@@ -150,7 +150,7 @@ class EigenAgent(BasePlanner):
 
     def _affinity(self) -> csr_array:
         """The symmetric matrix of weights, of mean 1 over the edges."""
-        cost = self.adjacency.cost.double()
+        cost = self.adjacency.exact_cost
         if self.weights == 'binary':
             weight = torch.ones_like(cost)
         elif self.weights == 'inverse':
