@@ -32,6 +32,7 @@ MODULES = [
     'graph',
     'geo',
     'datasets',
+    'transforms',
     'nn',
     'planning',
     'baselines',

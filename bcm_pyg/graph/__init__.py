@@ -9,6 +9,8 @@ from .convert import (
     from_osmnx,
     read_movingai,
     read_npz,
+    read_osm,
+    read_queries,
     read_scenarios,
 )
 from .fingerprint import fingerprint
@@ -17,11 +19,13 @@ from .geometry import edge_lines, route_lines, route_points
 from .labels import labels_of, nodes_from_labels
 from .planning_graph import planning_graph
 from .simplify import SimplifiedGraph, simplify_graph
+from .turns import TurnGraph, turn_graph
 
 __all__ = [
     'FullRoutes',
     'Scenarios',
     'SimplifiedGraph',
+    'TurnGraph',
     'edge_lines',
     'fingerprint',
     'from_arrays',
@@ -34,8 +38,11 @@ __all__ = [
     'planning_graph',
     'read_movingai',
     'read_npz',
+    'read_osm',
+    'read_queries',
     'read_scenarios',
     'route_lines',
     'route_points',
     'simplify_graph',
+    'turn_graph',
 ]

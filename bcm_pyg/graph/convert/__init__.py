@@ -3,8 +3,9 @@
 from .arrays import from_arrays
 from .movingai import Scenarios, read_movingai, read_scenarios
 from .networkx import from_networkx
-from .npz import read_npz
+from .npz import read_npz, read_queries
 from .occupancy import from_occupancy
+from .osm import read_osm
 from .osmnx import from_osmnx
 
 __all__ = [
@@ -15,5 +16,7 @@ __all__ = [
     'from_osmnx',
     'read_movingai',
     'read_npz',
+    'read_osm',
+    'read_queries',
     'read_scenarios',
 ]
