@@ -3,10 +3,12 @@
 from .components import largest_component
 from .convert import (
     Scenarios,
+    as_graph,
     from_arrays,
     from_networkx,
     from_occupancy,
     from_osmnx,
+    read_graph,
     read_movingai,
     read_npz,
     read_osm,
@@ -26,6 +28,7 @@ __all__ = [
     'Scenarios',
     'SimplifiedGraph',
     'TurnGraph',
+    'as_graph',
     'edge_lines',
     'fingerprint',
     'from_arrays',
@@ -36,6 +39,7 @@ __all__ = [
     'largest_component',
     'nodes_from_labels',
     'planning_graph',
+    'read_graph',
     'read_movingai',
     'read_npz',
     'read_osm',

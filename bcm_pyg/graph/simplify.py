@@ -28,8 +28,9 @@ class SimplifiedGraph:
 
     Attributes:
         data: The simplified graph, a canonical planning graph. Its
-            :obj:`node_id` holds the labels of the full graph. If that has
-            bends, its edges have those of their segments, too.
+            :obj:`node_id` holds the labels of the full graph, its
+            :obj:`edge_cost_exact` the sums of costs in float64. If the full
+            graph has bends, its edges have those of their segments, too.
         full: The full graph, a canonical planning graph.
         node: :obj:`[n]` the full node of each node of :obj:`data`.
         simplified_node: :obj:`[N]` the node of :obj:`data` of each full node,
@@ -67,7 +68,7 @@ class SimplifiedGraph:
         )
 
 
-def simplify_graph(data: Data) -> SimplifiedGraph:
+def simplify_graph(data: Data, keep: Tensor | None = None) -> SimplifiedGraph:
     """Removes the nodes that leave no choice: dead ends, trees, and chains.
 
     A chain may be one-way or two-way and carry dead-end trees. In a component
@@ -75,6 +76,9 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
 
     Args:
         data (torch_geometric.data.Data): The graph.
+        keep (torch.Tensor, optional): The nodes that stay, :obj:`[n]`
+            ascending, as found for a graph with the same or more edges: its
+            :obj:`node`. (default: all that leave a choice)
 
     Raises:
         BCMError: If no edge is left: the graph is a forest or made of rings,
@@ -83,8 +87,12 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
     full = planning_graph(data)
     adjacency = Adjacency.from_data(full)
     src, dst = full.edge_index.cpu().numpy()
-    edges = src, dst, adjacency.cost.cpu().double().numpy()
-    forced = _forced_nodes(src, dst, adjacency.num_nodes)
+    edges = src, dst, adjacency.exact_cost.cpu().numpy()
+    if keep is None:
+        forced = _forced_nodes(src, dst, adjacency.num_nodes)
+    else:
+        forced = np.ones(adjacency.num_nodes, dtype=bool)
+        forced[keep.cpu().numpy()] = False
     segments = _Segments(*edges, forced)
     node = np.flatnonzero(~forced)
     simplified = np.full(forced.size, -1)
@@ -97,6 +105,11 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
         np.concatenate(pair)
         for pair in zip(kept, segments.crossings(), strict=True)
     )
+    # Of parallel edges that are equal in float32, the cheapest comes first.
+    order = np.argsort(cost, kind='stable')
+    tail, head, cost, segment, slot = (
+        column[order] for column in (tail, head, cost, segment, slot)
+    )
     if not (tail != head).any():
         raise BCMError(
             'no node of the graph leaves a choice (it is a forest, or made of '
@@ -105,9 +118,11 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
     ids = torch.from_numpy(node)
     ends = np.stack([simplified[tail], simplified[head]])
     reduced = Data(
-        pos=full.pos[ids],
+        pos=None if full.get('pos') is None else full.pos[ids],
+        num_nodes=ids.numel(),
         edge_index=torch.from_numpy(ends),
         edge_cost=torch.from_numpy(cost),
+        edge_cost_exact=torch.from_numpy(cost),
         edge_segment=torch.from_numpy(segment),
         edge_slot=torch.from_numpy(slot),
         node_id=ids,  # unless there are labels
@@ -248,7 +263,10 @@ class _Segments:
         )
         first = np.searchsorted(pairs[0], pairs[0])
         slot = np.arange(pairs.shape[1]) - first
-        assert slot.max(initial=0) <= 1, 'a segment has at most two portals'
+        if slot.max(initial=0) > 1:
+            raise BCMError(
+                'keep leaves out nodes at which routes have a choice'
+            )
         self.portal[pairs[0], slot] = pairs[1]
         return slot[inverse.ravel()]
 

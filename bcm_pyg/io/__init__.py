@@ -8,9 +8,18 @@ Files may come from strangers: what a file says is compared with what is wanted
 before anything of that size is read.
 """
 
-from .file import open_file, read_file, write_file
+from bcm_pyg.utils import open_file
+
+from .file import read_file, write_file
 from .folder import open_folder, write_folder
-from .format import Format, check_fields, config_text, parse_config, refusing
+from .format import (
+    Format,
+    check_fields,
+    config_text,
+    parse_config,
+    refusing,
+    strict_json,
+)
 from .tensors import Spec, TensorFile, check_finite, check_tensors, pack
 
 __all__ = [
@@ -27,6 +36,7 @@ __all__ = [
     'parse_config',
     'read_file',
     'refusing',
+    'strict_json',
     'write_file',
     'write_folder',
 ]

@@ -3,7 +3,7 @@
 import copy
 import threading
 from functools import cached_property
-from typing import TypeGuard
+from typing import Self, TypeGuard
 
 import numpy as np
 import torch
@@ -59,6 +59,13 @@ class MapScorer:
                     f'the weights of the map are not finite ({name} of its '
                     'transition encoder)'
                 )
+
+    def on(self, adjacency: Adjacency) -> Self:
+        """The same nodes with other edges."""
+        out = copy.copy(self)
+        out.adjacency = adjacency
+        vars(out).pop('_map', None)
+        return out
 
     @torch.no_grad()
     def __call__(self, nodes: Tensor, goals: Tensor) -> EdgeScores:

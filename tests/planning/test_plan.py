@@ -81,13 +81,28 @@ def test_cat_keeps_the_graph() -> None:
 
 def test_one_route() -> None:
     plan = make_plan([3, 1, 0], [], [2])
-    assert plan[0] == Route([3, 1, 0], True, 2.0, 2, 7, 0.0)
+    assert plan[0] == Route([3, 1, 0], True, 2.0, 2, 7, 0.0, 3, 0)
     assert plan[1] == Route([], False, float('inf'), 0, 5, 0.0)
     assert plan[-1] == plan[torch.tensor(2).item()] == plan[np.int64(2)]
     assert [route.nodes for route in plan] == plan.paths()
     for query in (3, -4):
         with pytest.raises(IndexError, match='no query'):
             plan[query]
+
+
+def test_routes_in_names() -> None:
+    plan = make_plan([3, 1, 0], [])
+    with pytest.raises(BCMError, match='pass the graph'):
+        plan.to_labels()
+    ends = {'starts': torch.tensor([3, 0]), 'goals': torch.tensor([0, 2])}
+    plan = replace(plan, **ends, names=['a', 'b', 'c', 'd'])
+    assert str(plan[0]) == "Route('d' -> 'a', cost=2, hops=2)"
+    assert str(plan[1]) == "Route('a' -> 'c', none found)"
+    assert plan[0].nodes == ['d', 'b', 'a']
+    assert plan.path(0) == [3, 1, 0]
+    assert plan.to_labels() == [['d', 'b', 'a'], []]
+    joined = Plan.cat([plan, plan[1:]]).to('cpu')
+    assert [route.goal for route in joined] == ['a', 'c', 'c']
 
 
 @pytest.mark.parametrize(

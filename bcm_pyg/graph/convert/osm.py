@@ -7,7 +7,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.geo import EARTH_RADIUS, local_metres
-from bcm_pyg.utils import as_path, check_choice
+from bcm_pyg.utils import check_choice, reading
 
 from .._bends import carry, ranges
 from .arrays import from_arrays
@@ -71,15 +71,13 @@ def read_osm(path: str | PathLike[str], mode: str = 'drive') -> Data:
             (default: :obj:`"drive"`)
     """
     check_choice('mode', mode, tuple(SPEEDS))
-    file = as_path('path', path)
-    if not file.is_file():
-        raise BCMError(f'there is no file {path}')
-    if file.stat().st_size > MAX_BYTES:
-        raise BCMError(f'{path} has more than {MAX_BYTES:,} bytes')
-    ways = _read(str(file), mode)
-    if ways.size.size == 0:
-        raise BCMError(f'{path} has no streets to {mode} on')
-    return _graph(ways)
+    with reading(path, 'streets') as (_, size):
+        if size > MAX_BYTES:
+            raise BCMError(f'it has more than {MAX_BYTES:,} bytes')
+        ways = _read(str(path), mode)
+        if ways.size.size == 0:
+            raise BCMError(f'it has no streets to {mode} on')
+        return _graph(ways)
 
 
 def _read(path: str, mode: str) -> _Ways:
@@ -94,21 +92,18 @@ def _read(path: str, mode: str) -> _Ways:
     ways: list[tuple[int, float, int]] = []
     way: Any
     kinds = osmium.osm.NODE | osmium.osm.WAY
-    try:
-        found = osmium.FileProcessor(path, kinds).with_locations()
-        found.with_filter(osmium.filter.EntityFilter(osmium.osm.WAY))
-        for way in found.with_filter(osmium.filter.KeyFilter('highway')):
-            speed = _speed(way.tags, mode)
-            points = [point for point in way.nodes if point.location.valid()]
-            if speed is None or len(points) < 2:
-                continue
-            node += [point.ref for point in points]
-            lonlat += [(point.lon, point.lat) for point in points]
-            ways.append((len(points), speed, _direction(way.tags, mode)))
-            if len(node) > MAX_POINTS:
-                raise BCMError(f'it has more than {MAX_POINTS:,} points')
-    except Exception as error:  # damaged files break it in many ways
-        raise BCMError(f'cannot read streets from {path}: {error}') from None
+    found = osmium.FileProcessor(path, kinds).with_locations()
+    found.with_filter(osmium.filter.EntityFilter(osmium.osm.WAY))
+    for way in found.with_filter(osmium.filter.KeyFilter('highway')):
+        speed = _speed(way.tags, mode)
+        points = [point for point in way.nodes if point.location.valid()]
+        if speed is None or len(points) < 2:
+            continue
+        node += [point.ref for point in points]
+        lonlat += [(point.lon, point.lat) for point in points]
+        ways.append((len(points), speed, _direction(way.tags, mode)))
+        if len(node) > MAX_POINTS:
+            raise BCMError(f'it has more than {MAX_POINTS:,} points')
     size, speeds, direction = np.array(ways).reshape(-1, 3).T
     return _Ways(
         np.array(node, dtype=np.int64),

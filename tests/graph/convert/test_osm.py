@@ -100,7 +100,7 @@ def test_streets_that_meet_themselves(tmp_path):
 def test_errors(tmp_path):
     with pytest.raises(BCMError, match='there is no file'):
         read_osm(tmp_path / 'none.osm')
-    with pytest.raises(BCMError, match='there is no file'):
+    with pytest.raises(BCMError, match='is not a file'):
         read_osm(tmp_path)
     with pytest.raises(BCMError, match="mode must be one of .'drive'"):
         read_osm(tmp_path, 'fly')
