@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -172,7 +171,7 @@ class CognitiveMap:
             if simplified.node.numel() > MOST_KEPT * int(data.num_nodes):
                 simplified = None
             else:
-                core = simplified.data.to(data.pos.device)
+                core = simplified.data.to(data.edge_index.device)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             model = BCM.from_data(core, encoder)
@@ -599,8 +598,6 @@ def _fit(
     progress: bool | None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> History:
-    if progress is None:
-        progress = sys.stderr.isatty()
     return fit(
         model,
         data,

@@ -1,10 +1,14 @@
 """Every check of a graph that comes from outside, in one place."""
 
+from contextlib import suppress
+
+import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data, HeteroData
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_int
 
 #: Codes on an axis: a larger table is a mistake, not a map.
 MAX_CODE = 2**24
@@ -24,6 +28,12 @@ def is_homogeneous(data: object) -> None:
         )
     if not isinstance(data, Data):
         got = f'(got {type(data).__name__})'
+        modules = {kind.__module__ for kind in type(data).__mro__}
+        if 'networkx.classes.graph' in modules:
+            got += (
+                ': turn it into one with bcm_pyg.graph.from_networkx(graph), '
+                'or from_osmnx(graph) for streets'
+            )
         if hasattr(data, 'full'):
             got += (
                 ': of a simplified graph pass .data for the map, and .full for '
@@ -79,6 +89,22 @@ def position(name: str, value: object) -> Tensor:
     return pos
 
 
+def num_nodes_alone(data: Data) -> int:
+    """The number of nodes of a graph without coordinates."""
+    stated, features = data.get('num_nodes'), data.get('x')
+    if stated is None and isinstance(features, Tensor) and features.dim() > 0:
+        stated = features.size(0)
+    if stated is None:
+        raise BCMError(
+            'no coordinates found: set data.pos to a float tensor of shape '
+            "[num_nodes, axes], or name another attribute with pos='...'; for "
+            "encoders that need none ('node_table', 'landmark'), set "
+            'data.num_nodes'
+        )
+    check_int('num_nodes', stated, 1)
+    return int(stated)
+
+
 def num_nodes(data: Data, expected: int) -> None:
     """An explicit num_nodes must agree with the coordinates."""
     stated = data.get('num_nodes')
@@ -92,7 +118,9 @@ def num_nodes(data: Data, expected: int) -> None:
         raise BCMError(f'pos has {expected} nodes, but num_nodes is {stated!r}')
 
 
-def edge_index(data: Data, num_nodes: int, device: torch.device) -> Tensor:
+def edge_index(
+    data: Data, num_nodes: int, device: torch.device | None
+) -> Tensor:
     """Edges: integers in range, of shape [2, E]."""
     index = _plain_tensor('edge_index', data.edge_index, device, is_long=True)
     if index.dim() != 2 or index.size(0) != 2:
@@ -195,9 +223,12 @@ def _plain_tensor(
     device: torch.device | None = None,
     is_long: bool = False,
 ) -> Tensor:
+    if not isinstance(value, Tensor) and hasattr(value, '__array__'):
+        with suppress(TypeError, ValueError):  # numpy's or pandas' own
+            value = torch.tensor(np.asarray(value), device=device)
     if not isinstance(value, Tensor):
         got = type(value).__name__
-        raise BCMError(f'{name} must be a torch.Tensor (got {got})')
+        raise BCMError(f'{name} must be a tensor or an array (got {got})')
     if value.layout != torch.strided:
         raise BCMError(f'{name} must be a dense tensor (got {value.layout})')
     if value.is_complex():

@@ -137,7 +137,7 @@ def load_map(
             )
         with refusing(f'{folder} does not hold a readable map'):
             model = unpack_map(cls, config, files[WEIGHTS])
-    return model.to(data.pos.device)
+    return model.to(data.edge_index.device)
 
 
 def unpack_map(

@@ -75,7 +75,7 @@ class _Walks:
             moved = edge >= 0  # False at a dead end
             on, edge = on[moved], edge[moved]
             node = adjacency.dst[edge]
-            cost[on] += adjacency.cost[edge].double()
+            cost[on] += adjacency.exact_cost[edge]
             steps.append((on, node))
             is_new = ~visited.contains(on, node)
             visited.add(on, node)

@@ -15,12 +15,12 @@ from bcm_pyg.nn import BCM
 from bcm_pyg.nn.scoring import block_values
 from bcm_pyg.utils import Processes
 
-from .sampling import PairSampler
+from .sampling import PairSampler, Patches
 from .sweeps import Sweeper
 
 if TYPE_CHECKING:
     from .config import FitConfig
-    from .targets import PooledTargets
+    from .targets import OneStepTargets, PooledTargets
 
 
 class Block(NamedTuple):
@@ -34,6 +34,10 @@ class Block(NamedTuple):
         next_value: :obj:`[M, G]` the value of the head of each edge, in units
             of the map's cost scale; infinite where the goal cannot be reached,
             NaN where it is not known.
+        inner: :obj:`[M]` for values of the map at this very step, which the
+            scores of the block give: the position in :obj:`sources` of the head
+            of each edge. They are added to :obj:`next_value`, which is then 0
+            where they are wanted.
     """
 
     sources: Tensor
@@ -41,6 +45,12 @@ class Block(NamedTuple):
     edge: Tensor
     source: Tensor
     next_value: Tensor
+    inner: Tensor | None = None
+
+    def part(self, columns: slice) -> Block:
+        """The same with some of the goals."""
+        goals, value = self.goals[columns], self.next_value[:, columns]
+        return self._replace(goals=goals, next_value=value)
 
 
 class Run(NamedTuple):
@@ -71,9 +81,6 @@ class Blocks(ABC):
         self.adjacency = run.sampler.adjacency
         self.config = run.config
         self.processes = run.processes
-        # Only the nodes that a step needs are ever filled in.
-        size = self.adjacency.num_nodes, run.model.transition.hidden_channels
-        self._hidden = torch.zeros(size, device=self.adjacency.device)
 
     @abstractmethod
     def block(self, step: int) -> Block:
@@ -89,38 +96,46 @@ class Blocks(ABC):
     def rescale(self) -> None:  # noqa: B027
         """To be called when the map has got another cost scale."""
 
-    def map_values(
-        self, nodes: Tensor, goals: Tensor, reach: Tensor | None
-    ) -> Tensor:
-        """The map's values of some nodes for some goals, :obj:`[S, G]`."""
-        edge, _ = self.adjacency.out_edges(nodes)
-        needed = torch.cat([nodes, self.adjacency.dst[edge], goals]).unique()
-        self._hidden[needed] = self.model.project_nodes(self.data, needed)
-        return block_values(
-            self.model, self._hidden, self.adjacency, nodes, goals, reach
-        )
-
 
 class OneStepBlocks(Blocks):
     """Makes the blocks of :class:`OneStepTargets`."""
 
-    @torch.no_grad()
+    def __init__(self, settings: OneStepTargets, run: Run) -> None:
+        super().__init__(run)
+        self.patches = Patches(run.sampler, settings.patch)
+
     def block(self, step: int) -> Block:
         """The block of a step."""
-        drawn = self.sampler.goals(self.config.goals)
-        goals = drawn[self.sampler.block(drawn, self.config.goals)]
-        reach = self.sampler.reach(goals)
-        sources = self.sampler.sources(reach, self.config.sources)
+        sources = self.patches.take(self.config.sources)
+        goals = self.sampler.goals_of(sources, self.config.goals)
         edge, source = self.adjacency.out_edges(sources)
-        heads, where = self.adjacency.dst[edge].unique(return_inverse=True)
+        head = self.adjacency.dst[edge]
+        position = head.new_full((self.adjacency.num_nodes,), -1)
+        position[sources] = torch.arange(sources.numel(), device=head.device)
+        inner = position[head]
+        value = self.adjacency.cost.new_zeros(head.numel(), goals.numel())
+        value[inner < 0] = float('nan')
+        reach = self.sampler.reach(goals)
+        if reach is not None:
+            value.masked_fill_(~reach[head], float('inf'))
+        return Block(sources, goals, edge, source, value, inner.clamp(min=0))
 
-        def values(column: Tensor) -> Tensor:
-            some = None if reach is None else reach[:, column]
-            return self.map_values(heads, goals[column], some)
+    def state(self) -> dict[str, Tensor]:
+        """The patches of this round."""
+        order, taken = self.patches.order, self.patches.taken
+        return {'order': order, 'taken': torch.tensor(taken)}
 
-        column = torch.arange(goals.numel(), device=goals.device)
-        value = self.processes.divided(values, column)
-        return Block(sources, goals, edge, source, value[where])
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Goes on with another round."""
+        order, taken = state['order'], int(state['taken'])
+        if not torch.equal(
+            order.sort().values, self.patches.order.sort().values
+        ):
+            raise BCMError('the patches have other nodes than the graph')
+        if not 0 <= taken <= order.numel():
+            raise BCMError(f'of the patches {taken} nodes are taken')
+        self.patches.order.copy_(order)
+        self.patches.taken = taken
 
 
 class PooledBlocks(Blocks):
@@ -129,6 +144,9 @@ class PooledBlocks(Blocks):
     def __init__(self, settings: PooledTargets, run: Run) -> None:
         super().__init__(run)
         self.settings = settings
+        # Only the nodes that a step needs are ever filled in.
+        size = self.adjacency.num_nodes, run.model.transition.hidden_channels
+        self._hidden = torch.zeros(size, device=self.adjacency.device)
         self.rescale()
         self._goals = self.sampler.goals(settings.goal_pool)
         self._next = 0  # the first column to redraw next time
@@ -145,6 +163,17 @@ class PooledBlocks(Blocks):
         # Random numbers are drawn by all processes, whatever their goals.
         return self.processes.divided(
             partial(self.settings.values, self), goals
+        )
+
+    def map_values(
+        self, nodes: Tensor, goals: Tensor, reach: Tensor | None
+    ) -> Tensor:
+        """The map's values of some nodes for some goals, :obj:`[S, G]`."""
+        edge, _ = self.adjacency.out_edges(nodes)
+        needed = torch.cat([nodes, self.adjacency.dst[edge], goals]).unique()
+        self._hidden[needed] = self.model.project_nodes(self.data, needed)
+        return block_values(
+            self.model, self._hidden, self.adjacency, nodes, goals, reach
         )
 
     def unknown(self, columns: int) -> Tensor:

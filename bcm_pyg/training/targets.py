@@ -52,17 +52,27 @@ class Targets(ABC):
         return {'name': name, **(asdict(self) if is_dataclass(self) else {})}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OneStepTargets(Targets):
     """The paper's: one backup from the map's values at this very step.
 
-    Only neighbours of the sources get values: the cost of a step does not
-    depend on the size of the graph.
+    Sources come in patches, so that the scores of a step are also the values
+    of most heads; transitions out of a patch are not trained at that step. The
+    cost of a step does not depend on the size of the graph.
+
+    Attributes:
+        patch: Sources of a patch, on average.
     """
+
+    patch: int = 8
+
+    def __post_init__(self) -> None:
+        check_int('patch', self.patch, 1)
+        object.__setattr__(self, 'patch', int(self.patch))
 
     def blocks(self, run: Run) -> Blocks:
         """What makes the blocks of a run."""
-        return OneStepBlocks(run)
+        return OneStepBlocks(self, run)
 
 
 @dataclass(frozen=True, kw_only=True)
