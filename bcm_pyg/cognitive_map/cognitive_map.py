@@ -462,14 +462,7 @@ class CognitiveMap:
             progress (bool, optional): Whether to show a bar. (default: in a
                 terminal)
         """
-        data = copy.copy(self.data)
-        if isinstance(costs, Mapping):
-            data.edge_cost = data.edge_cost.clone()
-            edges, values = self._edges(costs), list(costs.values())
-            data.edge_cost[edges] = torch.tensor(values, dtype=torch.float32)
-        else:
-            data.edge_cost = torch.as_tensor(costs)
-        data = planning_graph(data)
+        data = planning_graph(self._with_costs(costs))
         model, history = copy.deepcopy(self.model), self.history
         simplified, core = self.simplified, data
         if simplified is not None:
@@ -489,6 +482,21 @@ class CognitiveMap:
         )
         vars(self).update(vars(fresh))
         return history
+
+    def _with_costs(self, costs: Any) -> Data:
+        data = copy.copy(self.data)
+        try:
+            if isinstance(costs, Mapping):
+                values = data.edge_cost.new_tensor(list(costs.values()))
+                data.edge_cost = data.edge_cost.clone()
+                data.edge_cost[self._edges(costs)] = values
+            else:
+                data.edge_cost = torch.as_tensor(costs)
+        except (TypeError, ValueError, RuntimeError) as error:
+            if isinstance(error, BCMError):
+                raise
+            raise BCMError(f'costs must hold numbers: {error!s:.200}') from None
+        return data
 
     def close(self, edges: Iterable[tuple[Any, Any]]) -> Self:
         """A view that never uses some edges; this map is not changed.
