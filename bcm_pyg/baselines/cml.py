@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph
@@ -197,7 +197,7 @@ class CML(BasePlanner):
             edge, again = edge[chosen], again[chosen]
             used[query, edge] = True
             node = adjacency.dst[edge]
-            cost[query] += adjacency.cost[edge].double()
+            cost[query] += adjacency.exact_cost[edge]
             steps.append((query, node))
             arrived = node == goals[query]
             success[query] = arrived

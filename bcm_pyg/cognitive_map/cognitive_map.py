@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -16,6 +15,7 @@ from torch_geometric.data import Data
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries
 from bcm_pyg.errors import BCMError
+from bcm_pyg.explorer import write_explorer
 from bcm_pyg.graph import (
     SimplifiedGraph,
     as_graph,
@@ -171,7 +171,7 @@ class CognitiveMap:
             if simplified.node.numel() > MOST_KEPT * int(data.num_nodes):
                 simplified = None
             else:
-                core = simplified.data.to(data.pos.device)
+                core = simplified.data.to(data.edge_index.device)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             model = BCM.from_data(core, encoder)
@@ -395,6 +395,46 @@ class CognitiveMap:
         }
         return plot_route(self.data, plans, **kwargs)
 
+    def explore(
+        self,
+        path: str | PathLike[str],
+        *,
+        start: Any = None,
+        goal: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Writes a page on which the map can be explored in a browser.
+
+        Args:
+            path (str or os.PathLike): The file, such as
+                :obj:`"explorer.html"`.
+            start (Any, optional): The start to begin with. (default: a node far
+                from the goal)
+            goal (Any, optional): The goal to begin with. (default: a node far
+                from the start)
+            **kwargs (optional): Such as :obj:`title` and :obj:`unit`, see
+                :func:`bcm_pyg.explorer.write_explorer`.
+        """
+        model = self.model
+        if model is None:
+            raise BCMError(
+                'there is no map to explore: on a tree or a ring exact search '
+                'answers'
+            )
+        names = self._names
+        write_explorer(
+            path,
+            model,
+            self.data if self.simplified is None else self.simplified,
+            start=None if start is None else names.node(start),
+            goal=None if goal is None else names.node(goal),
+            snapshots=[
+                (f'{one.step:,} steps', one.model(model))
+                for one in self.snapshots[:-1]
+            ],
+            **kwargs,
+        )
+
     def _plan_of(self, route: Route) -> Plan:
         if not isinstance(route, Route):
             kind = type(route).__name__
@@ -566,8 +606,6 @@ def _fit(
     progress: bool | None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> History:
-    if progress is None:
-        progress = sys.stderr.isatty()
     return fit(
         model,
         data,

@@ -1,10 +1,15 @@
 """Every check of a graph that comes from outside, in one place."""
 
+import warnings
+from contextlib import suppress
+
+import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data, HeteroData
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_int
 
 #: Codes on an axis: a larger table is a mistake, not a map.
 MAX_CODE = 2**24
@@ -24,6 +29,12 @@ def is_homogeneous(data: object) -> None:
         )
     if not isinstance(data, Data):
         got = f'(got {type(data).__name__})'
+        modules = {kind.__module__ for kind in type(data).__mro__}
+        if 'networkx.classes.graph' in modules:
+            got += (
+                ': turn it into one with bcm_pyg.graph.from_networkx(graph), '
+                'or from_osmnx(graph) for streets'
+            )
         if hasattr(data, 'full'):
             got += (
                 ': of a simplified graph pass .data for the map, and .full for '
@@ -79,6 +90,22 @@ def position(name: str, value: object) -> Tensor:
     return pos
 
 
+def num_nodes_alone(data: Data) -> int:
+    """The number of nodes of a graph without coordinates."""
+    stated, features = data.get('num_nodes'), data.get('x')
+    if stated is None and isinstance(features, Tensor) and features.dim() > 0:
+        stated = features.size(0)
+    if stated is None:
+        raise BCMError(
+            'no coordinates found: set data.pos to a float tensor of shape '
+            "[num_nodes, axes], or name another attribute with pos='...'; for "
+            "encoders that need none ('node_table', 'landmark'), set "
+            'data.num_nodes'
+        )
+    check_int('num_nodes', stated, 1)
+    return int(stated)
+
+
 def num_nodes(data: Data, expected: int) -> None:
     """An explicit num_nodes must agree with the coordinates."""
     stated = data.get('num_nodes')
@@ -92,7 +119,9 @@ def num_nodes(data: Data, expected: int) -> None:
         raise BCMError(f'pos has {expected} nodes, but num_nodes is {stated!r}')
 
 
-def edge_index(data: Data, num_nodes: int, device: torch.device) -> Tensor:
+def edge_index(
+    data: Data, num_nodes: int, device: torch.device | None
+) -> Tensor:
     """Edges: integers in range, of shape [2, E]."""
     index = _plain_tensor('edge_index', data.edge_index, device, is_long=True)
     if index.dim() != 2 or index.size(0) != 2:
@@ -189,15 +218,56 @@ def bends(data: Data, index: Tensor) -> tuple[Tensor, Tensor] | None:
     return span.long(), points
 
 
+def warn_of_scales(data: Data, stacklevel: int) -> None:
+    """Warns of valid numbers of a canonical graph that hide its others."""
+    pos, cost, found = data.get('pos'), data.edge_cost, []
+    num, few = int(data.num_nodes), -(-int(data.num_nodes) // 100)
+    if pos is not None and data.get('coord') is None and num > 2 * few:
+        most = float(pos.abs().max())
+        apart = most * torch.finfo(torch.float32).eps
+        tail, head = pos[data.edge_index]
+        typical = float((head - tail).abs().amax(1).median())
+        if data.get('pos_origin') is None and 0 < typical < 500 * apart:
+            found.append(
+                f'pos is float32, where numbers near {most:g} are {apart:g} '
+                f'apart, and edges span {typical:g}: pass float64, which is '
+                'centred before it is rounded'
+            )
+        inner = pos.kthvalue(num - few, 0).values - pos.kthvalue(few + 1, 0)[0]
+        away = (pos - pos.median(0).values).abs()
+        ratio, node = (away / inner).nan_to_num(posinf=0).max(dim=0)
+        axis = int(ratio.argmax())
+        if float(ratio[axis]) > 100:
+            at = pos[int(node[axis])].tolist()
+            found.append(
+                f'node {int(node[axis])} at {at} lies so far from all others '
+                'that a map can hardly tell these apart: leave it out, or '
+                'check its coordinates'
+            )
+    typical, mean = float(cost.median()), float(cost.double().mean())
+    if 0 < typical < 1e-4 * mean:
+        edge = int(cost.argmax())
+        found.append(
+            f'edge {edge} costs {float(cost[edge]):g} beside a median of '
+            f'{typical:g}: a map cannot tell small costs apart beside it. '
+            'Remove the edge if nobody should use it'
+        )
+    for text in found:
+        warnings.warn(text, stacklevel=stacklevel + 1)
+
+
 def _plain_tensor(
     name: str,
     value: object,
     device: torch.device | None = None,
     is_long: bool = False,
 ) -> Tensor:
+    if not isinstance(value, Tensor) and hasattr(value, '__array__'):
+        with suppress(TypeError, ValueError):  # numpy's or pandas' own
+            value = torch.tensor(np.asarray(value), device=device)
     if not isinstance(value, Tensor):
         got = type(value).__name__
-        raise BCMError(f'{name} must be a torch.Tensor (got {got})')
+        raise BCMError(f'{name} must be a tensor or an array (got {got})')
     if value.layout != torch.strided:
         raise BCMError(f'{name} must be a dense tensor (got {value.layout})')
     if value.is_complex():

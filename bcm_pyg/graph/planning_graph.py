@@ -8,6 +8,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.geo import warn_of_plain_degrees
 from bcm_pyg.graph import _validate as check
 from bcm_pyg.graph._bends import Bends, carry, packed, ranges
 
@@ -19,10 +20,10 @@ PLAIN = Data()
 
 def planning_graph(
     data: Data,
-    cost: str | Tensor | None = None,
-    pos: str | Tensor | None = None,
+    cost: str | Tensor | np.ndarray | None = None,
+    pos: str | Tensor | np.ndarray | None = None,
 ) -> Data:
-    r"""Turns any PyG graph with coordinates into a canonical planning graph.
+    r"""Turns any PyG graph into a canonical planning graph.
 
     The result holds :obj:`edge_index` (sorted by tail, then head),
     :obj:`edge_cost` (float32, finite, :math:`\geq 0`), :obj:`pos` (float32)
@@ -33,7 +34,9 @@ def planning_graph(
     with one entry per edge belongs to the edges; if there are as many nodes as
     edges, its name must contain "edge". A float64 :obj:`pos` is centred before
     it becomes float32; :obj:`pos_origin`, :obj:`[1, A]`, is what was
-    subtracted. The function is idempotent and does not change :obj:`data`.
+    subtracted. A graph without coordinates stays without; the encoders
+    :obj:`"node_table"` and :obj:`"one_hot"` need none. The function is
+    idempotent and does not change :obj:`data`.
 
     Edges may be drawn with bends: :obj:`bends`, :obj:`[1, P, A]`, are points in
     the units of :obj:`pos`, and :obj:`edge_bends`, :obj:`[E, 2]`, says where
@@ -43,11 +46,12 @@ def planning_graph(
     Args:
         data (torch_geometric.data.Data): The graph. Edges are directed: an
             undirected graph holds both directions.
-        cost (str or torch.Tensor, optional): The name of an edge attribute, the
-            costs themselves, or :obj:`"length"` for straight-line length.
-            (default: :obj:`edge_cost`, else :obj:`edge_weight`, else
-            :obj:`edge_attr` of shape :obj:`[E]` or :obj:`[E, 1]`)
-        pos (str or torch.Tensor, optional): The name of a node attribute with
+        cost (str or array, optional): The name of an edge attribute, the costs
+            themselves (a tensor, an array, a pandas column), or
+            :obj:`"length"` for straight-line length. (default:
+            :obj:`edge_cost`, else :obj:`edge_weight`, else :obj:`edge_attr` of
+            shape :obj:`[E]` or :obj:`[E, 1]`)
+        pos (str or array, optional): The name of a node attribute with
             coordinates, or the coordinates. (default: :obj:`pos`)
 
     Raises:
@@ -66,20 +70,28 @@ def planning_graph(
         tensor([5., 5.])
     """
     check.is_homogeneous(data)
-    position = check.position(
-        pos if isinstance(pos, str) else 'pos', _find_pos(data, pos)
-    )
-    num_nodes = position.size(0)
-    check.num_nodes(data, num_nodes)
-    edge_index = check.edge_index(data, num_nodes, position.device)
+    position, device = None, None
+    found = _find_pos(data, pos)
+    if found is None:
+        num_nodes = check.num_nodes_alone(data)
+    else:
+        name = pos if isinstance(pos, str) else 'pos'
+        position = check.position(name, found)
+        num_nodes, device = position.size(0), position.device
+        check.num_nodes(data, num_nodes)
+    edge_index = check.edge_index(data, num_nodes, device)
     name, values = _find_cost(data, cost, position, edge_index)
     edge_cost = check.edge_cost(name, values, edge_index)
-    coord = check.coord(data, num_nodes, position.device)
-    bends = check.bends(data, edge_index)
-    exact = position
-    position, shift = _as_float32(position)
-    if coord is None:
-        coord = _integer_codes(position)
+    coord = check.coord(data, num_nodes, edge_index.device)
+    bends = None
+    exact, shift = position, None
+    if position is not None:
+        bends = check.bends(data, edge_index)
+        if data.get('lonlat') is None:
+            warn_of_plain_degrees(position, edge_index, edge_cost)
+        position, shift = _as_float32(position)
+        if coord is None:
+            coord = _integer_codes(position)
 
     keep = _cheapest_edges(edge_index, edge_cost, num_nodes)
     if keep.numel() == 0:
@@ -103,10 +115,11 @@ def planning_graph(
             owner = owner_of(key, value, num_nodes, num_edges, data)
             out[key] = take(data, key, keep) if owner == 'edge' else value
     out.edge_cost = edge_cost
-    out.pos = position
-    origin = _whole_origin(data, pos, shift, position.size(1))
-    if origin is not None:
-        out.pos_origin = origin
+    if position is not None:
+        out.pos = position
+        origin = _whole_origin(data, pos, shift, position.size(1))
+        if origin is not None:
+            out.pos_origin = origin
     if coord is not None:
         out.coord = coord
     if bends is not None:
@@ -119,14 +132,19 @@ def planning_graph(
     return out
 
 
-def _find_pos(data: Data, pos: str | Tensor | None) -> object:
-    if pos is None:
-        return check.attribute(
-            data,
-            'pos',
-            'no coordinates found: set data.pos to a float tensor of shape '
-            "[num_nodes, axes], or name another attribute with pos='...'",
+def check_pos(data: Data, what: str) -> None:
+    """Refuses a graph without coordinates, for what needs them."""
+    if data.get('pos') is None:
+        raise BCMError(
+            f'no coordinates found, but {what} needs them: set data.pos to a '
+            'float tensor of shape [num_nodes, axes], or name another '
+            "attribute with planning_graph(data, pos='...')"
         )
+
+
+def _find_pos(data: Data, pos: str | Tensor | np.ndarray | None) -> object:
+    if pos is None:
+        return data.get('pos')
     if isinstance(pos, str):
         return check.attribute(
             data, pos, f'data has no attribute {pos!r} to take coordinates from'
@@ -136,8 +154,8 @@ def _find_pos(data: Data, pos: str | Tensor | None) -> object:
 
 def _find_cost(
     data: Data,
-    cost: str | Tensor | None,
-    position: Tensor,
+    cost: str | Tensor | np.ndarray | None,
+    position: Tensor | None,
     edge_index: Tensor,
 ) -> tuple[str, object]:
     if cost is None:
@@ -158,6 +176,8 @@ def _find_cost(
                 'an attribute of that name: pass cost=data.length to use it, '
                 'or remove it'
             )
+        if position is None:
+            raise BCMError("cost='length' needs coordinates, but data has none")
         tail, head = position.double()[edge_index]
         return 'length', (head - tail).norm(dim=-1)
     message = f'data has no attribute {cost!r} to take edge costs from'
@@ -249,7 +269,10 @@ def _as_float32(position: Tensor) -> tuple[Tensor, Tensor | None]:
 
 
 def _whole_origin(
-    data: Data, pos: str | Tensor | None, origin: Tensor | None, num_axes: int
+    data: Data,
+    pos: str | Tensor | np.ndarray | None,
+    origin: Tensor | None,
+    num_axes: int,
 ) -> Tensor | None:
     """All that was subtracted from coordinates, now and before."""
     before = data.get('pos_origin')
@@ -264,7 +287,7 @@ def _whole_origin(
     return before if origin is None else before.to(origin.device) + origin
 
 
-def _is_own(data: Data, pos: str | Tensor | None) -> bool:
+def _is_own(data: Data, pos: object) -> bool:
     """Whether the coordinates asked for are :obj:`data.pos`."""
     if isinstance(pos, str):
         return pos == 'pos'

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import FullRoutes, SimplifiedGraph
 from bcm_pyg.kernels import load_kernels
+from bcm_pyg.nn.bcm import not_compiled
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import (
     as_ids,
@@ -55,8 +56,8 @@ class Planner(BasePlanner):
     readout finds no route.
 
     Args:
-        model (BCM or Scorer): The map, or anything that scores edges (see
-            :class:`~bcm_pyg.planning.Scorer`).
+        model (BCM or Scorer): The map, compiled or not, or anything that scores
+            edges (see :class:`~bcm_pyg.planning.Scorer`).
         data (torch_geometric.data.Data or SimplifiedGraph): Its graph. Of a
             simplified one, queries and routes are those of the full graph.
         readout (Readout or str, optional): How to turn scores into routes, or
@@ -97,10 +98,17 @@ class Planner(BasePlanner):
         self.complete, self.epsilon, self.landmarks = _guarantees(
             self.readout, complete, epsilon, landmarks
         )
+        model = not_compiled(model)
         if is_map(model):
             load_kernels()  # compiled at the first time
             super().__init__(data, model.device)
             info, known = model.info, (None, self._fingerprint)
+            if model.is_untrained():
+                warnings.warn(
+                    'the map is untrained, so its routes are poor: call '
+                    'fit(model, data) first',
+                    stacklevel=2,
+                )
             if info.training and info.fingerprint not in known:
                 warnings.warn(
                     'the map was trained on another graph or on other costs, '
@@ -121,6 +129,7 @@ class Planner(BasePlanner):
 
     def refresh(self, model: object) -> None:
         """Reads a map that was trained further, on the same graph."""
+        model = not_compiled(model)
         if not is_map(model):
             raise BCMError(f'model must be a BCM (got {type(model).__name__})')
         self.scorer = MapScorer(model, self.data, self.adjacency)
@@ -286,8 +295,6 @@ def _guarantees(
     landmarks: int | None,
 ) -> tuple[bool, float | None, int]:
     """The settings of a planner, checked and with defaults filled in."""
-    if complete is not None and not isinstance(complete, bool):
-        raise BCMError(f'complete must be True or False (got {complete!r})')
     if epsilon is not None:
         check_float('epsilon', epsilon)
         epsilon = float(epsilon)

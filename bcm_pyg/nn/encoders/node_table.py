@@ -26,6 +26,7 @@ class NodeTableEncoder(NodeEncoder):
     """
 
     per_node = True
+    needs_pos = False
 
     def __init__(self, num_nodes: int, channels: int = 8) -> None:
         super().__init__()
