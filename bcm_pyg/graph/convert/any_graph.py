@@ -19,6 +19,7 @@ from .movingai import read_movingai
 from .networkx import build, coordinates
 from .npz import read_npz
 from .occupancy import from_occupancy
+from .osm import read_osm
 
 
 def as_graph(graph: Any) -> Data:
@@ -44,23 +45,32 @@ def read_graph(path: str | PathLike[str]) -> Data:
 
     Args:
         path (str or os.PathLike): A :obj:`.graphml` file of networkx or OSMnx,
-            a :obj:`.npz` file (see :func:`~bcm_pyg.graph.read_npz`), or a
-            :obj:`.map` or :obj:`.3dmap` of MovingAI, whose nodes are called by
-            their cells, :obj:`(x, y)`.
+            a :obj:`.npz` file (see :func:`~bcm_pyg.graph.read_npz`), an
+            :obj:`.osm.pbf` or :obj:`.osm` file (see
+            :func:`~bcm_pyg.graph.read_osm`), or a :obj:`.map` or
+            :obj:`.3dmap` of MovingAI, whose nodes are called by their cells,
+            :obj:`(x, y)`.
     """
+    if as_path('path', path).is_dir():
+        raise BCMError(
+            f'{path!s:.200} is a folder: pass a file, or read what was learned '
+            'with CognitiveMap.load'
+        )
     name = as_path('path', path).name.lower().removesuffix('.gz')
     if name.endswith('.graphml'):
         nodes, edges, crs, _ = read_graphml(path, lambda *_: True)
         return _from_parts(nodes, edges, crs, as_labels(nodes.labels))
     if name.endswith('.npz'):
         return read_npz(path)
+    if name.endswith(('.osm', '.osm.pbf')):
+        return read_osm(path)
     if name.endswith(('.map', '.3dmap')):
         data = read_movingai(path)
         data.node_id = data.coord
         return data
     raise BCMError(
-        f'{path!s:.200} is no graph that can be read: pass a .graphml, .npz '
-        'or .map file'
+        f'{path!s:.200} is no graph that can be read: pass a .graphml, .npz, '
+        '.osm.pbf or .map file'
     )
 
 
