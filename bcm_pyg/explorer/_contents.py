@@ -20,6 +20,9 @@ from ._layout import Layout
 
 Arrays = dict[str, np.ndarray]
 
+#: Error of stored nodes in shares of their deviation: that of 8 bits.
+ERROR = 0.01
+
 
 class Pairs(NamedTuple):
     """The edges of a graph by pairs of nodes, the lower one first.
@@ -81,10 +84,10 @@ def bend_arrays(data: Data, pairs: Pairs, layout: Layout) -> Arrays:
 
 
 def map_arrays(model: BCM, data: Data) -> Arrays:
-    """A map in whole numbers of 8 bits and their scales.
+    """A map in whole numbers, most of 8 bits, and their scales.
 
     An interaction encoder of integer codes is stored as its tables. Of any
-    other encoder the projected nodes are stored, a row of each node.
+    other encoder the projected nodes are stored.
     """
     phi = model.transition
     if type(phi) is not Transition:
@@ -101,7 +104,7 @@ def map_arrays(model: BCM, data: Data) -> Arrays:
                 out[f'axis{axis}'] = data.coord[:, axis].cpu().numpy()
             out |= _codes('weight1', phi.lin1.weight)
         else:
-            out |= _codes('hidden', model.project_nodes(data))
+            out |= _directions(model.project_nodes(data))
         out |= _codes('weight2', phi.lin2.weight)
         out |= _codes('weight3', phi.lin3.weight)
     out['bias1'] = phi.lin1.bias.detach().cpu().float().numpy()
@@ -109,18 +112,43 @@ def map_arrays(model: BCM, data: Data) -> Arrays:
     return out
 
 
-def _codes(name: str, value: Tensor) -> Arrays:
+def _directions(nodes: Tensor) -> Arrays:
+    """Projected nodes along the directions in which they differ most.
+
+    All are rounded to the same step, so that most directions need few bits.
+    """
+    nodes = _finite('projected nodes', nodes)
+    mean = nodes.mean(dim=0)
+    rest = (nodes - mean).double()
+    # Of all directions [H, H], one in each column, the first matters most.
+    out = _codes('basis', torch.linalg.eigh(rest.T @ rest)[1].flip(1))
+    basis = _values(out, 'basis').double()
+    step = float(rest.std()) * ERROR * 12**0.5 or 1.0
+    steps = torch.linalg.solve(basis.T @ basis, basis.T @ rest.T) / step
+    out['hidden'] = steps.round().int().numpy()
+    out['hidden_step'] = np.array([step], dtype=np.float32)
+    out['hidden_mean'] = mean.numpy()
+    return out
+
+
+def _finite(name: str, value: Tensor) -> Tensor:
     value = value.detach().float().cpu()
     if not bool(value.isfinite().all()):
         raise BCMError(f'the weights of the map are not finite ({name})')
-    codes, scale = quantize(value)
+    return value
+
+
+def _codes(name: str, value: Tensor) -> Arrays:
+    codes, scale = quantize(_finite(name, value))
     return {name: codes.numpy(), f'{name}_scale': scale.float().numpy()}
 
 
 def projected_nodes(arrays: Arrays) -> Tensor:
     """Projected nodes :obj:`[N, H]` of :func:`map_arrays`, as on the page."""
     if 'hidden' in arrays:
-        return _values(arrays, 'hidden')
+        nodes = torch.from_numpy(arrays['hidden'] * arrays['hidden_step'])
+        mean = torch.from_numpy(arrays['hidden_mean'])
+        return nodes.T.float() @ _values(arrays, 'basis').T + mean
     blocks, axis = [], 0
     while f'table{axis}' in arrays:
         index = torch.from_numpy(arrays[f'axis{axis}']).long()

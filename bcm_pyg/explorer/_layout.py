@@ -111,6 +111,8 @@ def _is_matrix(data: Data, pos: np.ndarray) -> bool:
 
 def _cell_size(data: Data, flat: np.ndarray) -> np.ndarray | None:
     """Width and height of cells, if nodes are cells side by side."""
+    if data.get('edge_bends') is not None:
+        return None
     size = []
     for axis in flat.T:
         line = np.unique(axis)

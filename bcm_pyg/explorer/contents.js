@@ -1,5 +1,6 @@
 // From the bytes of the page to arrays, a graph and maps.
 import { graphOfPairs } from './graph.js';
+import { product } from './kernel.js';
 
 const KINDS = {
   u1: Uint8Array, i1: Int8Array, u2: Uint16Array, i2: Int16Array,
@@ -67,12 +68,11 @@ export function graphOf(arrays, size) {
 }
 
 /** What MapScorer reads. */
-export function mapOf(arrays, about) {
-  const width = arrays.bias1.length;
+export function mapOf(arrays, about, kernel) {
   return {
     scale: about.scale,
     calibrated: about.calibrated,
-    hidden: projectedNodes(arrays, width),
+    hidden: projectedNodes(arrays, kernel),
     bias1: arrays.bias1,
     weight2: fromCodes(arrays, 'weight2'),
     bias2: arrays.bias2,
@@ -80,59 +80,38 @@ export function mapOf(arrays, about) {
   };
 }
 
-/** h = W1 o of all nodes, [N, H], stored or from the tables of axes. */
-function projectedNodes(arrays, width) {
-  if (arrays.hidden) return fromCodes(arrays, 'hidden');
+/** h = W1 o of all nodes, [N, H]: stored, or from the tables of axes. */
+export function projectedNodes(arrays, kernel) {
+  if (arrays.hidden) {
+    const { hidden, hidden_step: [step], hidden_mean: mean } = arrays;
+    const { rows } = hidden; // one for each direction
+    const size = hidden.length / rows;
+    const fill = (node, out) => {
+      for (let k = 0; k < rows; k++) out[k] = step * hidden[k * size + node];
+    };
+    const basis = fromCodes(arrays, 'basis');
+    return product(fill, size, basis, rows, mean, kernel);
+  }
   const axes = [];
   for (let axis = 0; arrays[`axis${axis}`]; axis++) {
     const codes = arrays[`axis${axis}`];
-    const { rows } = arrays[`table${axis}`];
-    axes.push({ codes, table: fromCodes(arrays, `table${axis}`), rows });
+    axes.push({ codes, table: fromCodes(arrays, `table${axis}`) });
   }
-  const channels = axes[0].table.length / axes[0].rows;
+  const channels = axes[0].table.length / arrays.table0.rows;
   const weight = fromCodes(arrays, 'weight1');
-  const inputs = weight.length / width;
-  const size = axes[0].codes.length;
-  const out = new Float32Array(size * width);
-  // What an axis alone contributes is the same for all nodes of a code.
-  const alone = axes.map(({ table, rows }, axis) => (
-    project(table, rows, channels, weight, inputs, axis * channels, width)));
-  const joint = new Float32Array(channels);
-  for (let node = 0; node < size; node++) {
-    const begin = node * width;
-    joint.fill(axes.length > 1 ? 1 : 0);
+  const columns = weight.length / arrays.weight1.rows;
+  const fill = (node, out) => { // the axes, then their product
+    if (axes.length > 1) out.fill(1, axes.length * channels);
     axes.forEach(({ codes, table }, axis) => {
-      const code = codes[node];
-      for (let k = 0; k < width; k++) {
-        out[begin + k] += alone[axis][code * width + k];
-      }
-      for (let c = 0; c < channels; c++) joint[c] *= table[code * channels + c];
-    });
-    if (axes.length === 1) continue;
-    const first = axes.length * channels;
-    for (let k = 0; k < width; k++) {
-      let sum = 0;
-      const row = k * inputs + first;
-      for (let c = 0; c < channels; c++) sum += weight[row + c] * joint[c];
-      out[begin + k] += sum;
-    }
-  }
-  return out;
-}
-
-/** Rows of a table times some columns of a weight. */
-function project(table, rows, channels, weight, inputs, first, width) {
-  const out = new Float32Array(rows * width);
-  for (let row = 0; row < rows; row++) {
-    for (let k = 0; k < width; k++) {
-      let sum = 0;
+      const begin = codes[node] * channels;
       for (let c = 0; c < channels; c++) {
-        sum += weight[k * inputs + first + c] * table[row * channels + c];
+        const value = table[begin + c];
+        out[axis * channels + c] = value;
+        if (axes.length > 1) out[axes.length * channels + c] *= value;
       }
-      out[row * width + k] = sum;
-    }
-  }
-  return out;
+    });
+  };
+  return product(fill, axes[0].codes.length, weight, columns, [], kernel);
 }
 
 /** All that a page holds, from its description and its texts of bytes. */
@@ -142,11 +121,13 @@ export async function openPage(about, texts) {
   const arrays = await read(about.arrays, texts[0]);
   const names = arrays.names
     ? JSON.parse(new TextDecoder().decode(arrays.names)) : null;
+  const kernel = fromBase64(about.kernel);
   const maps = about.maps.map(({ label, arrays: listed }, number) => ({
     label,
     parts: null,
     async open() {
-      this.parts ??= mapOf(await read(listed, texts[number + 1]), about);
+      this.parts ??= mapOf(
+        await read(listed, texts[number + 1]), about, kernel);
       return this.parts;
     },
   }));
@@ -157,7 +138,7 @@ export async function openPage(about, texts) {
     names,
     maps,
     forced: arrays.forced ?? null,
-    kernel: fromBase64(about.kernel),
+    kernel,
     nameOf: (node) => (names ? names[node] : String(node)),
   };
 }

@@ -35,16 +35,26 @@ export class Graph {
     return found ? low : -1;
   }
 
-  /** The ids of edges by head: where those of a node begin, and the ids. */
+  /** Edges by tail: where those of a node begin, heads and costs. */
+  outgoing() {
+    return { first: this.first, other: this.head, cost: this.cost };
+  }
+
+  /** Edges by head: where those of a node begin, tails and costs. */
   incoming() {
     if (this.into) return this.into;
     const first = new Int32Array(this.size + 1);
     for (const node of this.head) first[node + 1]++;
     for (let node = 0; node < this.size; node++) first[node + 1] += first[node];
     const next = first.slice();
-    const edge = new Int32Array(this.numEdges);
-    for (let id = 0; id < edge.length; id++) edge[next[this.head[id]]++] = id;
-    this.into = { first, edge };
+    const other = new Int32Array(this.numEdges);
+    const cost = new Float32Array(this.numEdges);
+    for (let id = 0; id < other.length; id++) {
+      const at = next[this.head[id]]++;
+      other[at] = this.tail[id];
+      cost[at] = this.cost[id];
+    }
+    this.into = { first, other, cost };
     return this.into;
   }
 
@@ -187,13 +197,13 @@ export class Heap {
 
 /** Which nodes can reach a goal: 1 for those. */
 export function reachOf(graph, goal) {
-  const { first, edge } = graph.incoming();
+  const { first, other } = graph.incoming();
   const reach = new Uint8Array(graph.size);
   const found = [goal];
   reach[goal] = 1;
   for (const node of found) { // it grows on the way
     for (let at = first[node]; at < first[node + 1]; at++) {
-      const tail = graph.tail[edge[at]];
+      const tail = other[at];
       if (reach[tail]) continue;
       reach[tail] = 1;
       found.push(tail);
@@ -210,7 +220,7 @@ export function reachOf(graph, goal) {
  */
 export class ExactSearch {
   constructor(graph, goal) {
-    const { first, edge } = graph.incoming();
+    const { first, other, cost } = graph.incoming();
     this.goal = goal;
     this.cost = new Float64Array(graph.size).fill(Infinity);
     this.next = new Int32Array(graph.size).fill(-1);
@@ -223,9 +233,8 @@ export class ExactSearch {
       this.rank[node] = settled;
       this.settled = settled + 1;
       for (let at = first[node]; at < first[node + 1]; at++) {
-        const id = edge[at];
-        const tail = graph.tail[id];
-        const there = this.cost[node] + graph.cost[id];
+        const tail = other[at];
+        const there = this.cost[node] + cost[at];
         if (this.rank[tail] >= 0 || there >= this.cost[tail]) continue;
         const isNew = this.cost[tail] === Infinity;
         this.cost[tail] = there;

@@ -1,5 +1,5 @@
 // The learned map: from whole numbers to scores of edges.
-import { kernelOf } from './kernel.js';
+import { kernelOf, turned } from './kernel.js';
 
 /** Pairs of nodes that go through the network together, an even number. */
 const ROWS = 32;
@@ -50,9 +50,9 @@ export class MapScorer {
       this.of[name] = new Float32Array(memory.buffer, begin, size);
       begin += 4 * size;
     }
-    this.of.weight2.set(byInput(parts.weight2, width, this.width));
+    this.of.weight2.set(turned(parts.weight2, width, this.width));
     this.of.bias2.set(parts.bias2);
-    this.of.weight3.set(byInput(parts.weight3, width, this.last));
+    this.of.weight3.set(turned(parts.weight3, width, this.last));
     this.kernel = kernelOf(memory, bytes);
     this.edges = new Array(graph.size).fill(null);
     this.kept = 0;
@@ -176,15 +176,6 @@ function padRows(values, width, wide) {
   const out = new Float32Array((values.length / width) * wide);
   for (let from = 0, to = 0; from < values.length; from += width, to += wide) {
     out.set(values.subarray(from, from + width), to);
-  }
-  return out;
-}
-
-/** A weight [out, in] as [in, out], made wider by zeros on both sides. */
-function byInput(weight, size, wide) {
-  const out = new Float32Array(padded(size) * wide);
-  for (let at = 0; at < weight.length; at++) {
-    out[(at % size) * wide + Math.floor(at / size)] = weight[at];
   }
   return out;
 }

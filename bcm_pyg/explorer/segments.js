@@ -40,21 +40,6 @@ export class Segments {
     this.build(crossings);
   }
 
-  /** Edges of a node, those that leave it or those that enter it. */
-  * around(node, reverse) {
-    const { graph } = this;
-    if (reverse) {
-      const { first, edge } = graph.incoming();
-      for (let at = first[node]; at < first[node + 1]; at++) {
-        yield [graph.tail[edge[at]], graph.cost[edge[at]]];
-      }
-    } else {
-      for (let id = graph.first[node]; id < graph.first[node + 1]; id++) {
-        yield [graph.head[id], graph.cost[id]];
-      }
-    }
-  }
-
   /** The segment of a forced node. */
   collect(first) {
     const number = this.members.length;
@@ -62,8 +47,9 @@ export class Segments {
     const portals = new Set();
     this.segment[first] = number;
     for (const node of members) { // it grows on the way
-      for (const reverse of [false, true]) {
-        for (const [other] of this.around(node, reverse)) {
+      for (const edges of [this.graph.outgoing(), this.graph.incoming()]) {
+        for (let at = edges.first[node]; at < edges.first[node + 1]; at++) {
+          const other = edges.other[at];
           if (!this.forced[other]) portals.add(other);
           else if (this.segment[other] < 0) {
             this.segment[other] = number;
@@ -88,14 +74,16 @@ export class Segments {
   }
 
   search(start, reverse, allows) {
-    const { heap, cost, step } = this;
+    const { heap, cost, step, graph } = this;
+    const edges = reverse ? graph.incoming() : graph.outgoing();
     cost[start] = 0;
     this.touched = [start];
     heap.put(start, 0, true);
     while (heap.length > 0) {
       const node = heap.pop();
-      for (const [other, price] of this.around(node, reverse)) {
-        const there = cost[node] + price;
+      for (let at = edges.first[node]; at < edges.first[node + 1]; at++) {
+        const other = edges.other[at];
+        const there = cost[node] + edges.cost[at];
         if (there >= cost[other] || !allows(node, other)) continue;
         const isNew = cost[other] === Infinity;
         if (isNew) this.touched.push(other);

@@ -31,10 +31,11 @@ export class Session {
   /** Nodes that an edge joins with one, in either direction. */
   neighboursOf(node) {
     const { graph } = this.page;
-    const { first, edge } = graph.incoming();
-    const tails = edge.subarray(first[node], first[node + 1]);
-    const heads = graph.head.subarray(graph.first[node], graph.first[node + 1]);
-    return new Set([...heads, ...[...tails].map((id) => graph.tail[id])]);
+    const out = new Set();
+    for (const { first, other } of [graph.outgoing(), graph.incoming()]) {
+      for (let at = first[node]; at < first[node + 1]; at++) out.add(other[at]);
+    }
+    return out;
   }
 
   rebuild() {

@@ -1,5 +1,6 @@
 """From any graph with coordinates to the canonical planning graph, and back."""
 
+from ._validate import warn_of_scales as warn_of_scales
 from .components import largest_component
 from .convert import (
     Scenarios,

@@ -140,9 +140,9 @@ class Plan:
         longest = int(hops.max()) if hops.numel() > 0 else 0
         nodes = starts.new_full((starts.numel(), longest + 1), -1)
         nodes[:, 0] = torch.where(success, starts, -1)
-        for place, (query, node) in enumerate(steps[:longest], start=1):
+        for step, (query, node) in enumerate(steps[:longest], start=1):
             found = success[query]
-            nodes[query[found], place] = node[found]
+            nodes[query[found], step] = node[found]
         cost = cost.masked_fill(~success, float('inf'))
         return cls.from_routes(cost, nodes, expansions)
 

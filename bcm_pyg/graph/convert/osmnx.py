@@ -1,4 +1,3 @@
-import re
 from os import PathLike
 from typing import Any
 
@@ -8,7 +7,7 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.geo import are_degrees, local_metres, warn_of_degrees
 
 from . import _attributes as source
-from ._graphml import read_graphml
+from ._graphml import as_labels, read_graphml
 from .networkx import Cost, build
 
 #: Attributes of nodes that may be coordinates.
@@ -67,11 +66,7 @@ def from_osmnx(
             xy = local_metres(lonlat)
         else:
             warn_of_degrees(2)
-    labels = nodes.labels
-    if is_file and all(re.fullmatch('[0-9]{1,18}', str(n)) for n in labels):
-        numbers = [int(str(label)) for label in labels]
-        if len(set(numbers)) == len(numbers):  # '7' and '07' are two nodes
-            labels = list(numbers)
+    labels = as_labels(nodes.labels) if is_file else nodes.labels
     return build(nodes, edges, cost, xy, lonlat, labels)
 
 
