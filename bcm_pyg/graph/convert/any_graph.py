@@ -45,11 +45,10 @@ def read_graph(path: str | PathLike[str]) -> Data:
 
     Args:
         path (str or os.PathLike): A :obj:`.graphml` file of networkx or OSMnx,
-            a :obj:`.npz` file (see :func:`~bcm_pyg.graph.read_npz`), an
-            :obj:`.osm.pbf` or :obj:`.osm` file (see
-            :func:`~bcm_pyg.graph.read_osm`), or a :obj:`.map` or
-            :obj:`.3dmap` of MovingAI, whose nodes are called by their cells,
-            :obj:`(x, y)`.
+            a :obj:`.npz` file (see :func:`~bcm_pyg.graph.read_npz`), a
+            :obj:`.map` or :obj:`.3dmap` of MovingAI, whose nodes are called by
+            their cells, :obj:`(x, y)`, or an :obj:`.osm.pbf` or :obj:`.osm`
+            file of OpenStreetMap (see :func:`~bcm_pyg.graph.read_osm`).
     """
     if as_path('path', path).is_dir():
         raise BCMError(
@@ -62,15 +61,15 @@ def read_graph(path: str | PathLike[str]) -> Data:
         return _from_parts(nodes, edges, crs, as_labels(nodes.labels))
     if name.endswith('.npz'):
         return read_npz(path)
-    if name.endswith(('.osm', '.osm.pbf')):
-        return read_osm(path)
     if name.endswith(('.map', '.3dmap')):
         data = read_movingai(path)
         data.node_id = data.coord
         return data
+    if name.endswith(('.osm.pbf', '.osm', '.osm.bz2')):
+        return read_osm(path)
     raise BCMError(
         f'{path!s:.200} is no graph that can be read: pass a .graphml, .npz, '
-        '.osm.pbf or .map file'
+        '.map, .osm.pbf or .osm file'
     )
 
 
