@@ -1,19 +1,25 @@
-"""Routes as GeoJSON."""
+"""Routes as GeoJSON and as tables with geometry."""
+
+from __future__ import annotations
 
 import json
 import math
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.geo import node_lonlat, source_positions
+from bcm_pyg.graph import route_lines
 from bcm_pyg.planning import Plan
 from bcm_pyg.utils import as_path, replace_file
 
-__all__ = ['to_geojson']
+if TYPE_CHECKING:
+    import geopandas as gpd
+
+__all__ = ['to_geodataframe', 'to_geojson']
 
 
 def to_geojson(
@@ -41,12 +47,11 @@ def to_geojson(
     if not isinstance(plan, Plan):
         raise BCMError(f'plan must be a Plan (got {type(plan).__name__})')
     routes = plan.to_labels(data)
-    points, on_globe = _points(data)
-    _check_drawn(plan, points, on_globe)
+    lines, on_globe = _lines(plan, data)
     features = []
     for query, labels in enumerate(routes):
         cost = float(plan.cost[query])
-        line = points[plan.path(query)].tolist()
+        line = lines[query].tolist()
         features.append(
             {
                 'type': 'Feature',
@@ -71,29 +76,76 @@ def to_geojson(
     return out
 
 
-def _points(data: Data) -> tuple[np.ndarray, bool]:
-    """Where nodes are drawn, [N, 2 or 3], and whether that is in degrees."""
-    lonlat = node_lonlat(data)
-    if lonlat is not None:
-        lon, lat = lonlat.T
-        # Some sources count to 360 degrees east, GeoJSON to 180 either way.
-        beyond = (np.abs(lon) > 180) & (np.abs(lon) <= 360)
-        lon = np.where(beyond, lon - np.copysign(360, lon), lon)
-        return np.stack([lon, lat], axis=1).round(7), True  # a centimetre
-    pos = source_positions(data)[:, :3]
-    if pos.shape[1] < 2:
+def to_geodataframe(plan: Plan, data: Data) -> gpd.GeoDataFrame:
+    """Routes as a table of geopandas, for analysis and for any file format.
+
+    It is :meth:`Plan.to_frame <bcm_pyg.Plan.to_frame>` with the labels of
+    :obj:`data`, plus the :obj:`geometry` of :func:`to_geojson`.
+
+    Args:
+        plan (Plan): The routes.
+        data (torch_geometric.data.Data): The graph that was planned on. If it
+            has :obj:`lonlat`, the table is in degrees (EPSG:4326); otherwise
+            it has no coordinate reference system.
+    """
+    try:
+        import geopandas as gpd
+        from shapely.geometry import shape
+    except ImportError:
         raise BCMError(
-            'GeoJSON needs data.lonlat [N, 2], or data.pos of at least two axes'
-        )
-    return np.stack([_rounded(axis) for axis in pos.T], axis=1), False
+            "to_geodataframe needs geopandas: run 'pip install bcm_pyg[geo]'"
+        ) from None
+    found = [item['geometry'] for item in to_geojson(plan, data)['features']]
+    lines = [None if line is None else shape(line) for line in found]
+    crs = None if data.get('lonlat') is None else 'EPSG:4326'
+    return gpd.GeoDataFrame(plan.to_frame(data), geometry=lines, crs=crs)
 
 
-def _rounded(axis: np.ndarray) -> np.ndarray:
-    """To seven digits of the span: float32 does not hold more."""
+def _lines(plan: Plan, data: Data) -> tuple[list[np.ndarray], bool]:
+    """The points of each route, [P, 2 or 3], and whether in degrees."""
+    points = node_lonlat(data)
+    on_globe = points is not None
+    if points is None:
+        points = source_positions(data)[:, :3]
+        if points.shape[1] < 2:
+            raise BCMError(
+                'GeoJSON needs data.lonlat [N, 2], or data.pos of at least two '
+                'axes'
+            )
+        digits = [_digits(axis) for axis in points.T]
+    else:
+        digits = [7, 7]  # a centimetre
+        points = points.copy()
+        points[:, 0] = _about(points[:, 0], 0.0)
+    _check_drawn(plan, points, on_globe)
+    if on_globe and data.get('edge_bends') is not None:
+        # In one piece, also across the 180th meridian.
+        radians = np.radians(points[np.isfinite(points[:, 0]), 0])
+        middle = np.arctan2(np.sin(radians).mean(), np.cos(radians).mean())
+        points[:, 0] = _about(points[:, 0], float(np.degrees(middle)))
+    lines = route_lines(data, plan.nodes, points)
+    for line in lines:
+        if on_globe:
+            line[:, 0] = _about(line[:, 0], 0.0)
+        for axis, num in enumerate(digits):
+            line[:, axis] = line[:, axis].round(num)
+    return lines, on_globe
+
+
+def _about(lon: np.ndarray, middle: float) -> np.ndarray:
+    """Longitudes up to 180 degrees either way; impossible ones stay."""
+    # Some sources count to 360 degrees east, GeoJSON to 180 either way.
+    off = lon - middle
+    beyond = (np.abs(off) > 180) & (np.abs(lon) <= 360)
+    return np.where(beyond, lon - np.copysign(360, off), lon)
+
+
+def _digits(axis: np.ndarray) -> int:
+    """Seven of the span: float32 does not hold more."""
     span = float(np.ptp(axis)) if axis.size else 0.0
     if not 0 < span < math.inf:
-        return axis
-    return axis.round(min(max(7 - math.floor(math.log10(span)), 0), 15))
+        return 15
+    return min(max(7 - math.floor(math.log10(span)), 0), 15)
 
 
 def _check_drawn(plan: Plan, points: np.ndarray, on_globe: bool) -> None:

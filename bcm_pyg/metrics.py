@@ -10,6 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.baselines import shortest_distances
+from bcm_pyg.datasets import sample_queries
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, planning_graph
 from bcm_pyg.nn import BCM
@@ -19,6 +20,8 @@ from bcm_pyg.utils import Adjacency, as_queries
 
 #: How far a stated cost may be from the sum of its edges, relatively.
 TOLERANCE = 1e-4
+#: Queries where none are given.
+NUM_QUERIES = 1000
 
 
 def success_rate(plan: Plan, optimal: Tensor) -> float:
@@ -108,7 +111,10 @@ class Report:
 
 
 def evaluate(
-    planner: Callable[[Ids, Ids], Plan], data: Data, starts: Ids, goals: Ids
+    planner: Callable[[Ids, Ids], Plan],
+    data: Data,
+    starts: Ids | None = None,
+    goals: Ids | None = None,
 ) -> Report:
     """Plans queries, checks the routes and compares with exact Dijkstra.
 
@@ -116,8 +122,10 @@ def evaluate(
         planner (Callable): A :class:`~bcm_pyg.Planner`, a baseline, or anything
             that turns starts and goals into a :class:`~bcm_pyg.Plan`.
         data (torch_geometric.data.Data): The graph.
-        starts (int, list, numpy.ndarray or torch.Tensor): The starts.
-        goals (int, list, numpy.ndarray or torch.Tensor): The goals.
+        starts (int, list, numpy.ndarray or torch.Tensor, optional): The starts.
+            (default: with :obj:`goals`, 1000 queries of
+            :func:`~bcm_pyg.datasets.sample_queries`, always the same)
+        goals (int, list, numpy.ndarray or torch.Tensor, optional): The goals.
 
     Example:
         >>> from bcm_pyg import evaluate
@@ -135,6 +143,10 @@ def evaluate(
         )
     data = planning_graph(data).cpu()
     adjacency = Adjacency.from_data(data)
+    if starts is None and goals is None:
+        starts, goals = sample_queries(data, NUM_QUERIES)
+    if starts is None or goals is None:
+        raise BCMError('give starts and goals, or neither of them')
     start, goal = as_queries(starts, goals, adjacency.num_nodes)
     began = time.perf_counter()
     plan = planner(start, goal)

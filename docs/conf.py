@@ -49,6 +49,12 @@ def skip_member(
     return True if text.startswith('Alias for field number') else None
 
 
+def on_site(app: Any, name: str, source: list[str]) -> None:
+    """Leads links that work on a code host to the pages of the site."""
+    text = source[0].replace('](../benchmarks/pages/', '](pages/')
+    source[0] = text.replace('](../benchmarks/README.md)', '](benchmarks.md)')
+
+
 def find_home(app: Any, env: Any, node: Any, content: Any) -> Any:
     """Leads links to `bcm_pyg.Planner` to where it is described in full."""
     target = node.get('reftarget', '')
@@ -64,5 +70,6 @@ def find_home(app: Any, env: Any, node: Any, content: Any) -> Any:
 
 def setup(app: Any) -> None:
     """Is called by Sphinx."""
+    app.connect('source-read', on_site)
     app.connect('autodoc-skip-member', skip_member)
     app.connect('missing-reference', find_home)

@@ -6,9 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import matplotlib
+import networkx as nx
 import pytest
-import torch
 from helpers import ALL_READOUTS
+
+matplotlib.use('Agg')
+import matplotlib.pyplot as plt
 
 from bcm_pyg import BCM, BCMError, Plan, baselines, fit
 from bcm_pyg.datasets import weighted_grid
@@ -23,11 +27,10 @@ def snippets(name: str) -> list[str]:
 
 def test_readme_example(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    example = snippets('README.md')[0]
+    example = snippets('README.md')[1]
     assert 'side=40' in example and 'time_budget=300' in example
     example = example.replace('side=40', 'side=10')
     example = example.replace('time_budget=300', 'time_budget=1')
-    example = example.replace('progress=True', 'progress=False')
     space: dict[str, Any] = {}
     exec(example, space)
     assert isinstance(space['plan'], Plan)
@@ -35,14 +38,21 @@ def test_readme_example(tmp_path, monkeypatch):
     assert (tmp_path / 'map' / 'config.json').exists()
 
 
-def test_readme_own_graph():
-    space = {
-        'pos': torch.rand(4, 2),
-        'edge_index': torch.tensor([[0, 1, 2], [1, 2, 3]]),
-        't': torch.tensor([1.0, 2.0, 3.0]),
-    }
-    exec(snippets('README.md')[1], space)
-    assert space['data'].edge_cost.tolist() == [1, 2, 3]
+def test_readme_begins_with_three_lines(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    streets = nx.cycle_graph(['Ayr', 'Bude', 'Crail', 'Deal'])
+    streets.add_edge('Ayr', 'Crail')
+    streets.add_edge('Bude', 'Deal')
+    for number, name in enumerate(streets):
+        streets.add_node(name, x=float(number), y=number % 2 + 0.5)
+    nx.set_edge_attributes(streets, 1.0, 'length')
+    nx.write_graphml(streets, 'streets.graphml')
+    example = snippets('README.md')[0]
+    assert len([line for line in example.splitlines() if line]) == 3
+    example = example.replace('budget=300', 'budget=0')
+    exec(example.replace('progress=True', 'progress=False'), {})
+    plt.close('all')
+    assert (tmp_path / 'route.png').stat().st_size > 1000
 
 
 def test_encoder_table():
@@ -87,7 +97,7 @@ def test_readme_names_what_there_is():
     text = (ROOT / 'README.md').read_text()
     names = [type(readout).__name__ for readout in ALL_READOUTS]
     names += [name for name in baselines.__all__ if name[0].isupper()]
-    names += [path.name for path in (ROOT / 'examples').glob('*.py')]
+    names += [path.name for path in (ROOT / 'examples').iterdir()]
     names += ['complete=True', 'epsilon=']
     assert [name for name in names if name not in text] == []
 

@@ -148,3 +148,45 @@ def test_east_and_north():
 def test_bad_lonlat(lonlat, message):
     with pytest.raises(BCMError, match=message):
         local_metres(lonlat)
+
+
+def town(cost: str, turned: bool = False) -> Data:
+    """Streets at 60 degrees north, with plain degrees as coordinates."""
+    rng = np.random.default_rng(0)
+    graph = nx.grid_2d_graph(6, 6)
+    ends = np.array(graph.edges) @ (6, 1)
+    ends = np.concatenate([ends, ends[:, ::-1]]).T
+    lonlat = np.array(list(graph)) * 0.01 + (10, 60) + rng.normal(size=(36, 2))
+    metres = local_metres(lonlat)
+    length = np.linalg.norm(metres[ends[0]] - metres[ends[1]], axis=1)
+    length *= rng.uniform(1, 1.4, length.size)
+    costs = {'metres': length, 'km': length / 1000, 'minutes': length / 600}
+    costs['unit'] = np.ones(length.size)
+    pos = lonlat[:, ::-1].copy() if turned else lonlat
+    return Data(
+        pos=torch.from_numpy(pos),
+        edge_index=torch.from_numpy(ends.copy()),
+        edge_cost=torch.from_numpy(costs[cost]),
+    )
+
+
+@pytest.mark.parametrize('turned', [False, True])
+@pytest.mark.parametrize('cost', ['metres', 'km'])
+def test_plain_degrees_are_warned_of(cost: str, turned: bool) -> None:
+    data = town(cost, turned)
+    with pytest.warns(UserWarning, match='pos looks like degrees.*local_metr'):
+        planning_graph(data)
+    data.lonlat, data.pos = (
+        data.pos,
+        torch.from_numpy(
+            local_metres(data.pos.flip(1) if turned else data.pos)
+        ),
+    )
+    planning_graph(data)  # as the warning says
+
+
+@pytest.mark.parametrize('cost', ['minutes', 'unit'])
+def test_costs_that_are_no_lengths_are_not_warned_of(cost: str) -> None:
+    planning_graph(town(cost))
+    data = town(cost)
+    planning_graph(Data(pos=data.pos, edge_index=data.edge_index), 'length')

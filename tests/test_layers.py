@@ -21,16 +21,20 @@ LAYERS = [
     ('io',),
     ('geo',),
     ('graph',),
-    ('datasets', 'nn'),
+    ('datasets', 'nn', 'transforms'),
     ('planning',),
     ('baselines',),
     ('metrics',),
     ('training',),
-    ('export', 'plotting'),
+    ('explorer', 'export', 'plotting'),
+    ('cognitive_map',),
 ]
 HEIGHT = {name: level for level, names in enumerate(LAYERS) for name in names}
+#: All but those on top, which may import everything.
 MODULES = sorted(
-    path for path in PACKAGE.rglob('*.py') if path != PACKAGE / '__init__.py'
+    path
+    for path in PACKAGE.rglob('*.py')
+    if path not in (PACKAGE / '__init__.py', PACKAGE / '__main__.py')
 )
 SCRIPTS = sorted(
     path

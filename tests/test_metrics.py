@@ -217,3 +217,13 @@ def test_a_module_may_be_a_planner(grid: Data) -> None:
             return self.search(starts, goals)
 
     assert evaluate(Wrapped(), grid, [0], [9]).gap == 0
+
+
+def test_evaluate_draws_queries(grid: Data) -> None:
+    report = evaluate(Dijkstra(grid), grid)
+    assert report.num_queries == 1000
+    want = evaluate(Dijkstra(grid), grid, *sample_queries(grid, 1000))
+    assert (report.cost, report.hops) == (want.cost, want.hops)
+    for one in ({'starts': 0}, {'goals': [1]}):
+        with pytest.raises(BCMError, match='give starts and goals, or neither'):
+            evaluate(Dijkstra(grid), grid, **one)

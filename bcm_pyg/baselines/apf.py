@@ -1,11 +1,11 @@
 import numpy as np
 import torch
-from scipy.spatial import KDTree
 from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.graph.planning_graph import check_pos
 from bcm_pyg.planning import BasePlanner, EdgeScores, Greedy, Plan, Readout
 from bcm_pyg.planning.readouts import resolve_readout
 from bcm_pyg.utils import check_float
@@ -58,6 +58,7 @@ class APF(BasePlanner):
         self.radius = radius
         self.readout = resolve_readout(readout or Greedy())
         super().__init__(data)
+        check_pos(self.data, 'APF')
         self._pos = self.data.pos.double()
         self._repulsion = self._repulsive_potential(_obstacles(self.data))
 
@@ -84,6 +85,8 @@ class APF(BasePlanner):
         if self.repulsion == 0 or not bool(blocked.any()):
             return out
         pos = self._pos.cpu().numpy()
+        from scipy.spatial import KDTree  # slow to import
+
         rho, _ = KDTree(pos[blocked.cpu().numpy()]).query(pos)
         # A node on an obstacle is very bad, not infinitely so.
         rho = np.clip(rho, 1e-9 * self.radius, self.radius)

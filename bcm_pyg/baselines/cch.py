@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.graph.planning_graph import check_pos
 from bcm_pyg.planning import BasePlanner, Plan
 from bcm_pyg.utils import Adjacency, cut_loops
 
@@ -52,6 +53,7 @@ class CCH(BasePlanner):
     def __init__(self, data: Data | SimplifiedGraph) -> None:
         package = _routingkit()
         super().__init__(data, torch.device('cpu'))
+        check_pos(self.data, 'CCH')
         ends = self.adjacency.src.tolist(), self.adjacency.dst.tolist()
         order = package.compute_order_inertial(
             self.adjacency.num_nodes, *ends, *_plane(self.data.pos)

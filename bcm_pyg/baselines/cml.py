@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph

@@ -4,14 +4,14 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from bcm_pyg.graph import SimplifiedGraph
 from bcm_pyg.planning import BasePlanner, Plan
 from bcm_pyg.utils import Adjacency
 
-from .apsp import follow_moves
-from .dijkstra import search_trees
+from .apsp import looked_up
+from .dijkstra import follow_hops, search_trees
 
 #: Per run, by node and then column: its node, its first column, its move.
 Runs = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -63,8 +63,18 @@ class CPD(BasePlanner):
         self._search_steps = int(num_runs.max() - 1).bit_length()
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
-        ends = starts.numpy(), goals.numpy()
-        return follow_moves(self.adjacency, *ends, self.first_moves)
+        adjacency, goal = self.adjacency, goals.numpy()
+        begin, head = adjacency.rowptr.numpy(), adjacency.dst.numpy()
+
+        def next_hops(query: np.ndarray, node: np.ndarray) -> np.ndarray:
+            out = np.full_like(node, -1)
+            on = node != goal[query]
+            node, query = node[on], query[on]
+            out[on] = head[begin[node] + self.first_moves(node, goal[query])]
+            return out
+
+        nodes = follow_hops(starts.numpy(), next_hops)
+        return looked_up(adjacency.route_costs(nodes), nodes)
 
     def first_moves(self, nodes: np.ndarray, goals: np.ndarray) -> np.ndarray:
         """The move of each node towards its goal, :obj:`[B]`.

@@ -1,12 +1,15 @@
 """Every check of a graph that comes from outside, in one place."""
 
 import warnings
+from contextlib import suppress
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data, HeteroData
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import check_int
 
 #: Codes on an axis: a larger table is a mistake, not a map.
 MAX_CODE = 2**24
@@ -26,6 +29,12 @@ def is_homogeneous(data: object) -> None:
         )
     if not isinstance(data, Data):
         got = f'(got {type(data).__name__})'
+        modules = {kind.__module__ for kind in type(data).__mro__}
+        if 'networkx.classes.graph' in modules:
+            got += (
+                ': turn it into one with bcm_pyg.graph.from_networkx(graph), '
+                'or from_osmnx(graph) for streets'
+            )
         if hasattr(data, 'full'):
             got += (
                 ': of a simplified graph pass .data for the map, and .full for '
@@ -81,6 +90,22 @@ def position(name: str, value: object) -> Tensor:
     return pos
 
 
+def num_nodes_alone(data: Data) -> int:
+    """The number of nodes of a graph without coordinates."""
+    stated, features = data.get('num_nodes'), data.get('x')
+    if stated is None and isinstance(features, Tensor) and features.dim() > 0:
+        stated = features.size(0)
+    if stated is None:
+        raise BCMError(
+            'no coordinates found: set data.pos to a float tensor of shape '
+            "[num_nodes, axes], or name another attribute with pos='...'; for "
+            "encoders that need none ('node_table', 'landmark'), set "
+            'data.num_nodes'
+        )
+    check_int('num_nodes', stated, 1)
+    return int(stated)
+
+
 def num_nodes(data: Data, expected: int) -> None:
     """An explicit num_nodes must agree with the coordinates."""
     stated = data.get('num_nodes')
@@ -94,7 +119,9 @@ def num_nodes(data: Data, expected: int) -> None:
         raise BCMError(f'pos has {expected} nodes, but num_nodes is {stated!r}')
 
 
-def edge_index(data: Data, num_nodes: int, device: torch.device) -> Tensor:
+def edge_index(
+    data: Data, num_nodes: int, device: torch.device | None
+) -> Tensor:
     """Edges: integers in range, of shape [2, E]."""
     index = _plain_tensor('edge_index', data.edge_index, device, is_long=True)
     if index.dim() != 2 or index.size(0) != 2:
@@ -159,12 +186,43 @@ def coord(data: Data, num_nodes: int, device: torch.device) -> Tensor | None:
     return codes.long()
 
 
+def bends(data: Data, index: Tensor) -> tuple[Tensor, Tensor] | None:
+    """Where the bends of edges begin and end [E, 2], and all [1, P, A]."""
+    if data.get('edge_bends') is None:
+        return None
+    device = index.device
+    span = _plain_tensor('edge_bends', data.edge_bends, device, is_long=True)
+    points = _plain_tensor('bends', data.get('bends'), device)
+    wanted = (index.size(1), 2)
+    if span.shape != wanted:
+        raise BCMError(
+            f'edge_bends must have shape {list(wanted)}, where the bends of '
+            f'each edge begin and end (got {tuple(span.shape)})'
+        )
+    axes = _plain_tensor('pos', data.get('pos')).size(-1)
+    if points.dim() != 3 or (points.size(0), points.size(2)) != (1, axes):
+        raise BCMError(
+            f'bends must have shape [1, P, {axes}], points as in pos (got '
+            f'{tuple(points.shape)})'
+        )
+    bad = (span[:, 0] < 0) | (span[:, 0] > span[:, 1])
+    bad |= span[:, 1] > points.size(1)
+    if bool(bad.any()):
+        edge = int(bad.nonzero()[0])
+        raise BCMError(
+            f'edge_bends: edge {edge} has bends {span[edge].tolist()}, but '
+            f'there are {points.size(1)}'
+        )
+    if not bool(torch.isfinite(points).all()):
+        raise BCMError('bends must be finite')
+    return span.long(), points
+
+
 def warn_of_scales(data: Data, stacklevel: int) -> None:
     """Warns of valid numbers of a canonical graph that hide its others."""
-    pos, cost = data.pos, data.edge_cost
-    num, few = pos.size(0), -(-pos.size(0) // 100)
-    found = []
-    if data.get('coord') is None and num > 2 * few:
+    pos, cost, found = data.get('pos'), data.edge_cost, []
+    num, few = int(data.num_nodes), -(-int(data.num_nodes) // 100)
+    if pos is not None and data.get('coord') is None and num > 2 * few:
         most = float(pos.abs().max())
         apart = most * torch.finfo(torch.float32).eps
         tail, head = pos[data.edge_index]
@@ -204,9 +262,12 @@ def _plain_tensor(
     device: torch.device | None = None,
     is_long: bool = False,
 ) -> Tensor:
+    if not isinstance(value, Tensor) and hasattr(value, '__array__'):
+        with suppress(TypeError, ValueError):  # numpy's or pandas' own
+            value = torch.tensor(np.asarray(value), device=device)
     if not isinstance(value, Tensor):
         got = type(value).__name__
-        raise BCMError(f'{name} must be a torch.Tensor (got {got})')
+        raise BCMError(f'{name} must be a tensor or an array (got {got})')
     if value.layout != torch.strided:
         raise BCMError(f'{name} must be a dense tensor (got {value.layout})')
     if value.is_complex():

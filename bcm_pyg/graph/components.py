@@ -7,8 +7,9 @@ from bcm_pyg.utils import Adjacency
 from .planning_graph import owner_of, planning_graph, take
 
 #: Attributes whose owner is known, whatever their length.
-OWNERS = dict.fromkeys(('edge_index', 'edge_cost'), 'edge')
-OWNERS |= {'pos': 'node', 'coord': 'node', 'pos_origin': 'graph'}
+OWNERS = dict.fromkeys(('edge_index', 'edge_cost', 'edge_bends'), 'edge')
+OWNERS |= dict.fromkeys(('pos', 'coord'), 'node')
+OWNERS |= dict.fromkeys(('pos_origin', 'bends'), 'graph')
 
 
 def largest_component(data: Data) -> Data:

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -16,26 +16,34 @@ from bcm_pyg.utils import as_ids
 from ._validate import is_homogeneous
 
 
-def nodes_from_labels(data: Data, labels: Iterable[Hashable]) -> Tensor:
-    """The nodes that have these labels, :obj:`[B]`.
+def nodes_from_labels(data: Data, labels: Hashable | Iterable[Hashable]) -> Any:
+    """The nodes that have these labels.
+
+    As in networkx, what is itself a label is one, even if it is a tuple; other
+    iterables hold labels.
 
     Args:
         data (torch_geometric.data.Data): The graph. Its :obj:`node_id` holds
             the labels; without it the label of a node is its number.
-        labels (Iterable): OSM ids, nodes of a networkx graph, names, ...
+        labels (Hashable or Iterable): OSM ids, nodes of a networkx graph,
+            names, ...
+
+    Returns:
+        Of one label an int, of several a tensor :obj:`[B]`.
     """
-    if (
-        isinstance(labels, (str, bytes))
-        or not isinstance(labels, Iterable)
-        or getattr(labels, 'ndim', 1) == 0
-    ):
-        raise BCMError(
-            f'labels must be a list of node labels (got {labels!r}): pass '
-            f'[{labels!r}]'
-        )
     known = labels_of(data)
     check_distinct(known)
     node = {label: node for node, label in enumerate(known)}
+    if getattr(labels, 'ndim', 1) == 0:  # of numpy or torch
+        labels = cast(Tensor, labels).item()
+    if isinstance(labels, Hashable) and not isinstance(labels, Tensor):
+        try:
+            return node[labels]
+        except (KeyError, TypeError):  # a tuple may hold a list
+            if isinstance(labels, (str, bytes)):
+                raise BCMError(f'{labels!r:.80} is no node') from None
+    if not isinstance(labels, Iterable):
+        raise BCMError(f'{labels!r:.80} is no node')
     out = []
     for index, label in enumerate(_as_list(labels)):
         try:
@@ -47,8 +55,8 @@ def nodes_from_labels(data: Data, labels: Iterable[Hashable]) -> Tensor:
     return torch.tensor(out, dtype=torch.long, device=device)
 
 
-def labels_of(data: Data, nodes: Ids | None = None) -> list[Any]:
-    """The labels of nodes.
+def labels_of(data: Data, nodes: Ids | None = None) -> Any:
+    """The labels of nodes: a list, or of a single node its label.
 
     Args:
         data (torch_geometric.data.Data): The graph. Its :obj:`node_id` holds
@@ -70,7 +78,8 @@ def labels_of(data: Data, nodes: Ids | None = None) -> list[Any]:
         )
     if nodes is None:
         return list(labels)
-    return [labels[node] for node in as_ids(nodes, len(labels)).tolist()]
+    found = [labels[node] for node in as_ids(nodes, len(labels)).tolist()]
+    return found[0] if np.ndim(nodes) == 0 else found
 
 
 def as_node_id(labels: Sequence[Any] | np.ndarray | Tensor) -> Any:

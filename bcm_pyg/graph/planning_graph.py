@@ -8,7 +8,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.geo import warn_of_plain_degrees
 from bcm_pyg.graph import _validate as check
+from bcm_pyg.graph._bends import Bends, carry, packed, ranges
 
 #: Attributes that may hold costs when none is named, in this order.
 COST_NAMES = ('edge_cost', 'edge_weight', 'edge_attr')
@@ -18,10 +20,10 @@ PLAIN = Data()
 
 def planning_graph(
     data: Data,
-    cost: str | Tensor | None = None,
-    pos: str | Tensor | None = None,
+    cost: str | Tensor | np.ndarray | None = None,
+    pos: str | Tensor | np.ndarray | None = None,
 ) -> Data:
-    r"""Turns any PyG graph with coordinates into a canonical planning graph.
+    r"""Turns any PyG graph into a canonical planning graph.
 
     The result holds :obj:`edge_index` (sorted by tail, then head),
     :obj:`edge_cost` (float32, finite, :math:`\geq 0`), :obj:`pos` (float32)
@@ -32,16 +34,24 @@ def planning_graph(
     with one entry per edge belongs to the edges; if there are as many nodes as
     edges, its name must contain "edge". A float64 :obj:`pos` is centred before
     it becomes float32; :obj:`pos_origin`, :obj:`[1, A]`, is what was
-    subtracted. The function is idempotent and does not change :obj:`data`.
+    subtracted. A graph without coordinates stays without; the encoders
+    :obj:`"node_table"` and :obj:`"one_hot"` need none. The function is
+    idempotent and does not change :obj:`data`.
+
+    Edges may be drawn with bends: :obj:`bends`, :obj:`[1, P, A]`, are points in
+    the units of :obj:`pos`, and :obj:`edge_bends`, :obj:`[E, 2]`, says where
+    those of an edge, from tail to head and without either, begin and end in it
+    (see :func:`~bcm_pyg.graph.route_points`).
 
     Args:
         data (torch_geometric.data.Data): The graph. Edges are directed: an
             undirected graph holds both directions.
-        cost (str or torch.Tensor, optional): The name of an edge attribute, the
-            costs themselves, or :obj:`"length"` for straight-line length.
-            (default: :obj:`edge_cost`, else :obj:`edge_weight`, else
-            :obj:`edge_attr` of shape :obj:`[E]` or :obj:`[E, 1]`)
-        pos (str or torch.Tensor, optional): The name of a node attribute with
+        cost (str or array, optional): The name of an edge attribute, the costs
+            themselves (a tensor, an array, a pandas column), or
+            :obj:`"length"` for straight-line length. (default:
+            :obj:`edge_cost`, else :obj:`edge_weight`, else :obj:`edge_attr` of
+            shape :obj:`[E]` or :obj:`[E, 1]`)
+        pos (str or array, optional): The name of a node attribute with
             coordinates, or the coordinates. (default: :obj:`pos`)
 
     Raises:
@@ -60,18 +70,28 @@ def planning_graph(
         tensor([5., 5.])
     """
     check.is_homogeneous(data)
-    position = check.position(
-        pos if isinstance(pos, str) else 'pos', _find_pos(data, pos)
-    )
-    num_nodes = position.size(0)
-    check.num_nodes(data, num_nodes)
-    edge_index = check.edge_index(data, num_nodes, position.device)
+    position, device = None, None
+    found = _find_pos(data, pos)
+    if found is None:
+        num_nodes = check.num_nodes_alone(data)
+    else:
+        name = pos if isinstance(pos, str) else 'pos'
+        position = check.position(name, found)
+        num_nodes, device = position.size(0), position.device
+        check.num_nodes(data, num_nodes)
+    edge_index = check.edge_index(data, num_nodes, device)
     name, values = _find_cost(data, cost, position, edge_index)
     edge_cost = check.edge_cost(name, values, edge_index)
-    coord = check.coord(data, num_nodes, position.device)
-    position, origin = _as_float32(position)
-    if coord is None:
-        coord = _integer_codes(position)
+    coord = check.coord(data, num_nodes, edge_index.device)
+    bends = None
+    exact, shift = position, None
+    if position is not None:
+        bends = check.bends(data, edge_index)
+        if data.get('lonlat') is None:
+            warn_of_plain_degrees(position, edge_index, edge_cost)
+        position, shift = _as_float32(position)
+        if coord is None:
+            coord = _integer_codes(position)
 
     keep = _cheapest_edges(edge_index, edge_cost, num_nodes)
     if keep.numel() == 0:
@@ -86,7 +106,7 @@ def planning_graph(
     # PyG infers the number of edges from the first attribute.
     out = Data(edge_index=edge_index.contiguous(), num_nodes=num_nodes)
     reserved = {'num_nodes', 'num_edges', 'edge_index', 'edge_cost'}
-    reserved |= {'pos', 'coord', 'pos_origin'}
+    reserved |= {'pos', 'coord', 'pos_origin', 'edge_bends', 'bends'}
     if cost is None:
         reserved.add(name)  # it lives on as edge_cost
     for key in data.keys():
@@ -95,23 +115,36 @@ def planning_graph(
             owner = owner_of(key, value, num_nodes, num_edges, data)
             out[key] = take(data, key, keep) if owner == 'edge' else value
     out.edge_cost = edge_cost
-    out.pos = position
-    origin = _whole_origin(data, pos, origin, position.size(1))
-    if origin is not None:
-        out.pos_origin = origin
+    if position is not None:
+        out.pos = position
+        origin = _whole_origin(data, pos, shift, position.size(1))
+        if origin is not None:
+            out.pos_origin = origin
     if coord is not None:
         out.coord = coord
+    if bends is not None:
+        span, points = bends[0][keep], bends[1]
+        is_own = _is_own(data, pos)
+        if not is_own or shift is not None or _are_loose(span, points):
+            own = None if is_own else exact
+            span, points = _moved(data, span, points, edge_index, own, shift)
+        out.edge_bends, out.bends = span, points.float()
     return out
 
 
-def _find_pos(data: Data, pos: str | Tensor | None) -> object:
-    if pos is None:
-        return check.attribute(
-            data,
-            'pos',
-            'no coordinates found: set data.pos to a float tensor of shape '
-            "[num_nodes, axes], or name another attribute with pos='...'",
+def check_pos(data: Data, what: str) -> None:
+    """Refuses a graph without coordinates, for what needs them."""
+    if data.get('pos') is None:
+        raise BCMError(
+            f'no coordinates found, but {what} needs them: set data.pos to a '
+            'float tensor of shape [num_nodes, axes], or name another '
+            "attribute with planning_graph(data, pos='...')"
         )
+
+
+def _find_pos(data: Data, pos: str | Tensor | np.ndarray | None) -> object:
+    if pos is None:
+        return data.get('pos')
     if isinstance(pos, str):
         return check.attribute(
             data, pos, f'data has no attribute {pos!r} to take coordinates from'
@@ -121,8 +154,8 @@ def _find_pos(data: Data, pos: str | Tensor | None) -> object:
 
 def _find_cost(
     data: Data,
-    cost: str | Tensor | None,
-    position: Tensor,
+    cost: str | Tensor | np.ndarray | None,
+    position: Tensor | None,
     edge_index: Tensor,
 ) -> tuple[str, object]:
     if cost is None:
@@ -143,6 +176,8 @@ def _find_cost(
                 'an attribute of that name: pass cost=data.length to use it, '
                 'or remove it'
             )
+        if position is None:
+            raise BCMError("cost='length' needs coordinates, but data has none")
         tail, head = position.double()[edge_index]
         return 'length', (head - tail).norm(dim=-1)
     message = f'data has no attribute {cost!r} to take edge costs from'
@@ -234,13 +269,14 @@ def _as_float32(position: Tensor) -> tuple[Tensor, Tensor | None]:
 
 
 def _whole_origin(
-    data: Data, pos: str | Tensor | None, origin: Tensor | None, num_axes: int
+    data: Data,
+    pos: str | Tensor | np.ndarray | None,
+    origin: Tensor | None,
+    num_axes: int,
 ) -> Tensor | None:
     """All that was subtracted from coordinates, now and before."""
     before = data.get('pos_origin')
-    is_named = isinstance(pos, str)
-    is_own = pos == 'pos' if is_named else pos is None or pos is data.get('pos')
-    if before is None or not is_own:  # it is of other coordinates
+    if before is None or not _is_own(data, pos):  # it is of other coordinates
         return origin
     if not isinstance(before, Tensor) or before.shape != (1, num_axes):
         raise BCMError(
@@ -249,3 +285,36 @@ def _whole_origin(
             'remove it'
         )
     return before if origin is None else before.to(origin.device) + origin
+
+
+def _is_own(data: Data, pos: object) -> bool:
+    """Whether the coordinates asked for are :obj:`data.pos`."""
+    if isinstance(pos, str):
+        return pos == 'pos'
+    return pos is None or pos is data.get('pos')
+
+
+def _are_loose(span: Tensor, points: Tensor) -> bool:
+    """Whether there are bends of edges that were dropped."""
+    return int((span[:, 1] - span[:, 0]).sum()) < points.size(1)
+
+
+def _moved(
+    data: Data,
+    span: Tensor,
+    points: Tensor,
+    edge_index: Tensor,
+    pos: Tensor | None,
+    origin: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Bends of these edges alone, in other coordinates if they are given."""
+    bends = packed(Bends(span.cpu().numpy(), points[0].double().cpu().numpy()))
+    inner = bends.points
+    if pos is not None:
+        places = [x.double().cpu().numpy() for x in (data.pos, pos)]
+        ends = edge_index.cpu().numpy()[:, ranges(*bends.span.T)[0]]
+        inner = carry(inner, *ends, *places)
+    if origin is not None:
+        inner = inner - origin.cpu().numpy()
+    out = torch.from_numpy(bends.span), torch.from_numpy(inner)[None]
+    return out[0].to(span.device), out[1].to(span.device)

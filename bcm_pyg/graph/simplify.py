@@ -12,6 +12,8 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import Adjacency
 
+from ._bends import ranges
+from .geometry import edge_lines
 from .planning_graph import num_entries, planning_graph, take
 
 
@@ -27,7 +29,8 @@ class SimplifiedGraph:
     Attributes:
         data: The simplified graph, a canonical planning graph. Its
             :obj:`node_id` holds the labels of the full graph, its
-            :obj:`edge_cost_exact` the sums of costs in float64.
+            :obj:`edge_cost_exact` the sums of costs in float64. If the full
+            graph has bends, its edges have those of their segments, too.
         full: The full graph, a canonical planning graph.
         node: :obj:`[n]` the full node of each node of :obj:`data`.
         simplified_node: :obj:`[N]` the node of :obj:`data` of each full node,
@@ -65,7 +68,7 @@ class SimplifiedGraph:
         )
 
 
-def simplify_graph(data: Data) -> SimplifiedGraph:
+def simplify_graph(data: Data, keep: Tensor | None = None) -> SimplifiedGraph:
     """Removes the nodes that leave no choice: dead ends, trees, and chains.
 
     A chain may be one-way or two-way and carry dead-end trees. In a component
@@ -73,6 +76,9 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
 
     Args:
         data (torch_geometric.data.Data): The graph.
+        keep (torch.Tensor, optional): The nodes that stay, :obj:`[n]`
+            ascending, as found for a graph with the same or more edges: its
+            :obj:`node`. (default: all that leave a choice)
 
     Raises:
         BCMError: If no edge is left: the graph is a forest or made of rings,
@@ -82,7 +88,11 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
     adjacency = Adjacency.from_data(full)
     src, dst = full.edge_index.cpu().numpy()
     edges = src, dst, adjacency.exact_cost.cpu().numpy()
-    forced = _forced_nodes(src, dst, adjacency.num_nodes)
+    if keep is None:
+        forced = _forced_nodes(src, dst, adjacency.num_nodes)
+    else:
+        forced = np.ones(adjacency.num_nodes, dtype=bool)
+        forced[keep.cpu().numpy()] = False
     segments = _Segments(*edges, forced)
     node = np.flatnonzero(~forced)
     simplified = np.full(forced.size, -1)
@@ -108,7 +118,8 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
     ids = torch.from_numpy(node)
     ends = np.stack([simplified[tail], simplified[head]])
     reduced = Data(
-        pos=full.pos[ids],
+        pos=None if full.get('pos') is None else full.pos[ids],
+        num_nodes=ids.numel(),
         edge_index=torch.from_numpy(ends),
         edge_cost=torch.from_numpy(cost),
         edge_cost_exact=torch.from_numpy(cost),
@@ -129,8 +140,43 @@ def simplify_graph(data: Data) -> SimplifiedGraph:
     portal = segments.portal
     tables['portal'] = np.where(portal >= 0, simplified[portal], -1)
     tables['through'], tables['inner'] = segments.inner_nodes(segment, slot)
+    if full.get('edge_bends') is not None:
+        _keep_bends(reduced, full, node, tables['through'], tables['inner'])
     tensors = {name: torch.from_numpy(table) for name, table in tables.items()}
     return SimplifiedGraph(data=reduced, full=full, **tensors)
+
+
+def _keep_bends(
+    reduced: Data,
+    full: Data,
+    node: np.ndarray,
+    through: np.ndarray,
+    inner: np.ndarray,
+) -> None:
+    """Gives each edge the line of the full edges that it stands for."""
+    # The nodes along all edges, one after the other: tail, inner ones, head.
+    begin = through + 2 * np.arange(through.size)
+    nodes = np.empty(begin[-1], dtype=np.int64)
+    tail, head = node[reduced.edge_index.numpy()]
+    nodes[begin[:-1]], nodes[begin[1:] - 1] = tail, head
+    nodes[ranges(begin[:-1] + 1, begin[1:] - 1)[1]] = inner
+    goes_on = np.ones(nodes.size, dtype=bool)
+    goes_on[begin[1:] - 1] = False
+    step = torch.from_numpy(np.flatnonzero(goes_on))
+    ids = torch.from_numpy(nodes)
+    edge = Adjacency.from_data(full).edge_ids(ids[step], ids[step + 1])
+    first, points = edge_lines(full, edge.numpy())
+    # The whole line without heads of steps, less the tail of the edge.
+    is_inner = np.ones(len(points), dtype=bool)
+    is_inner[first[1:] - 1] = False
+    starts = np.zeros(nodes.size, dtype=bool)
+    starts[begin[:-1]] = True
+    is_inner[first[:-1][starts[goes_on]]] = False
+    last = np.append(0, is_inner.cumsum())[first[1:]]
+    last = last[np.append(starts[goes_on][1:], True)]
+    span = np.stack([np.append(0, last[:-1]), last], axis=1)
+    reduced.edge_bends = torch.from_numpy(span)
+    reduced.bends = torch.from_numpy(points[is_inner])[None].float()
 
 
 def _forced_nodes(
@@ -217,7 +263,10 @@ class _Segments:
         )
         first = np.searchsorted(pairs[0], pairs[0])
         slot = np.arange(pairs.shape[1]) - first
-        assert slot.max(initial=0) <= 1, 'a segment has at most two portals'
+        if slot.max(initial=0) > 1:
+            raise BCMError(
+                'keep leaves out nodes at which routes have a choice'
+            )
         self.portal[pairs[0], slot] = pairs[1]
         return slot[inverse.ravel()]
 

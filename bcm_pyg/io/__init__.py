@@ -12,7 +12,14 @@ from bcm_pyg.utils import open_file
 
 from .file import read_file, write_file
 from .folder import open_folder, write_folder
-from .format import Format, check_fields, config_text, parse_config, refusing
+from .format import (
+    Format,
+    check_fields,
+    config_text,
+    parse_config,
+    refusing,
+    strict_json,
+)
 from .tensors import Spec, TensorFile, check_finite, check_tensors, pack
 
 __all__ = [
@@ -29,6 +36,7 @@ __all__ = [
     'parse_config',
     'read_file',
     'refusing',
+    'strict_json',
     'write_file',
     'write_folder',
 ]

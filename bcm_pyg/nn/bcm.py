@@ -10,6 +10,7 @@ from torch_geometric.nn.inits import reset
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, planning_graph, warn_of_scales
+from bcm_pyg.graph.planning_graph import check_pos
 from bcm_pyg.utils import as_ids, check_choice, check_int
 
 from .encoders import NodeEncoder, encoder_resolver
@@ -18,7 +19,7 @@ from .encoders.check import check_embeddings
 from .quantize import stored_bytes
 from .saved_map import MapInfo, load_map, save_map
 from .scoring import block_scores, evaluating, plain_scores
-from .transition import Transition
+from .transition import WIDTH, Transition
 
 TERMINALS = ('calibrated', 'paper')
 
@@ -45,7 +46,7 @@ class BCM(torch.nn.Module):
             :class:`~bcm_pyg.nn.NodeEncoder`, or any module that maps
             :obj:`data` to :obj:`[N, d_o]` and has :obj:`out_channels`.
         transition (Transition, optional): The transition encoder :math:`\phi`.
-            (default: an MLP of widths 256, 256, 256)
+            (default: an MLP of widths 128, 128, 128)
         terminal (str, optional): What the last edge into the goal scores:
             :obj:`"calibrated"`, its cost, so that scores are costs-to-go;
             :obj:`"paper"`, 0. (default: :obj:`"calibrated"`)
@@ -57,7 +58,7 @@ class BCM(torch.nn.Module):
         >>> from bcm_pyg.datasets import weighted_grid
         >>> model = BCM.from_data(weighted_grid('ushape', side=40))
         >>> model.num_parameters(), model.storage_bytes()
-        (186112, 744448)
+        (62848, 251392)
     """
 
     cost_scale: Tensor
@@ -104,6 +105,7 @@ class BCM(torch.nn.Module):
         self._mean_cost: float | None = None
         #: Its graph, how it was trained, and what its file holds.
         self.info = MapInfo()
+        self._drawn = self._changes()
 
     @classmethod
     def from_data(
@@ -111,7 +113,7 @@ class BCM(torch.nn.Module):
         data: Data,
         encoder: str | torch.nn.Module | None = None,
         terminal: str = 'calibrated',
-        hidden_channels: int = 256,
+        hidden_channels: int | None = None,
         **kwargs: Any,
     ) -> Self:
         r"""A map of the right size for a graph.
@@ -125,10 +127,12 @@ class BCM(torch.nn.Module):
                 :obj:`"calibrated"`)
             hidden_channels (int, optional): Width of all three layers of the
                 transition encoder. A hop costs its square. (default:
-                :obj:`256`)
+                :obj:`128`, a third of the paper's parameters and no worse)
             **kwargs (optional): Arguments of the named encoder, such as
                 :obj:`channels`.
         """
+        if hidden_channels is None:
+            hidden_channels = WIDTH
         check_int('hidden_channels', hidden_channels, 1)
         data = planning_graph(data)
         warn_of_scales(data, stacklevel=2)
@@ -145,7 +149,7 @@ class BCM(torch.nn.Module):
         if isinstance(width, int):  # else the constructor says what is wrong
             size = int(hidden_channels)
             transition = Transition(width, size, size)
-        model = cls(encoder, transition, terminal).to(data.pos.device)
+        model = cls(encoder, transition, terminal).to(data.edge_index.device)
         if model.encoder is given:
             with torch.no_grad(), evaluating(model):
                 check_embeddings(model.encoder, data)
@@ -159,20 +163,30 @@ class BCM(torch.nn.Module):
         encoder: str | torch.nn.Module | None = 'interaction',
         **kwargs: Any,
     ) -> Self:
-        """The model of the paper: its terminal convention, random
-        initialisation, costs in their own units.
+        """The model of the paper: its widths of 256, terminal convention and
+        random initialisation.
         """
+        kwargs.setdefault('hidden_channels', 256)
         if encoder is None or encoder == 'interaction':
             kwargs.setdefault('init', 'random')
-        model = cls.from_data(data, encoder, terminal='paper', **kwargs)
-        model.cost_scale.fill_(1.0)
-        return model
+        return cls.from_data(data, encoder, terminal='paper', **kwargs)
 
     def reset_parameters(self) -> None:
         """Draws all parameters anew and forgets how they were trained."""
         reset(self.encoder)
         reset(self.transition)
         self.info = MapInfo(self.info.fingerprint)
+        self._drawn = self._changes()
+
+    def is_untrained(self) -> bool:
+        """Whether all weights are as they were drawn: no step of an optimiser
+        or :meth:`load_state_dict` changed them.
+        """
+        return not self.info.training and self._drawn == self._changes()
+
+    def _changes(self) -> int:
+        """How often weights were changed in place so far."""
+        return sum(_version(value) for value in self.parameters())
 
     def _adopt(self, data: Data) -> None:
         """Makes the map one of this canonical graph.
@@ -199,7 +213,7 @@ class BCM(torch.nn.Module):
 
     def encode(self, data: Data) -> Tensor:
         r"""Node embeddings :math:`o`, :obj:`[N, d_o]`, of a graph."""
-        return self.encoder(_canonical(data))
+        return self.encoder(self._graph(data))
 
     def project_nodes(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         r"""Projected nodes :math:`h = W_1 o`, :obj:`[N, H]`, or some of them.
@@ -210,7 +224,7 @@ class BCM(torch.nn.Module):
             data (torch_geometric.data.Data): The graph.
             nodes (torch.Tensor, optional): The nodes. (default: all)
         """
-        data = _canonical(data)
+        data = self._graph(data)
         weight = self.transition.lin1.weight
         # Compiled code cannot make a Data of some nodes.
         compiling = torch.compiler.is_compiling()
@@ -222,6 +236,13 @@ class BCM(torch.nn.Module):
         else:
             out = self.encoder(data) @ weight.T
         return out if nodes is None or per_node else out[nodes]
+
+    def _graph(self, data: Data) -> Data:
+        """A graph that the encoder can read."""
+        data = _canonical(data)
+        if getattr(self.encoder, 'needs_pos', False):
+            check_pos(data, type(self.encoder).__name__)
+        return data
 
     def forward(
         self,
@@ -381,3 +402,8 @@ def _tensors(data: Data) -> dict[str, Tensor]:
 
 def _version(value: Tensor) -> int:
     return 0 if value.is_inference() else value._version
+
+
+def not_compiled(model: Any) -> Any:
+    """The model that :func:`torch.compile` wrapped, or the model itself."""
+    return getattr(model, '_orig_mod', model)

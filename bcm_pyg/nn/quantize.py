@@ -16,11 +16,8 @@ from bcm_pyg.utils import check_choice
 
 #: What weights can be stored in.
 DTYPES = ('float32', 'float16', 'int8')
-#: Numbers of a row that share a scale.
+#: Numbers of a row, or of a column if these are longer, that share a scale.
 GROUP = 128
-#: Fewer numbers than this cost little, and matter most: node embeddings go
-#: through the whole network.
-LEAST_INT8 = 2**14
 
 _SCALE = '.scale'
 
@@ -31,10 +28,10 @@ def compress(
     r"""The tensors to write for a state.
 
     With :obj:`"float16"` parameters are rounded to half precision. With
-    :obj:`"int8"` those of at least two dimensions and :math:`2^{14}` numbers
-    become integers :math:`q` with one scale :math:`s` for every 128 numbers of
-    a row, :math:`w \approx s q`, the others half precision. What half precision
-    cannot hold stays float32. To round a second time changes nothing.
+    :obj:`"int8"` matrices become integers :math:`q` with one scale :math:`s`
+    for every 128 numbers along their longer side, :math:`w \approx s q`, and
+    vectors half precision. What half precision cannot hold stays float32. To
+    round a second time changes nothing.
 
     Args:
         state (Mapping[str, torch.Tensor]): Finite tensors by name.
@@ -61,9 +58,7 @@ def _form(
         or like.numel() == 0
     ):
         return 'kept'
-    if dtype == 'int8' and like.dim() > 1 and like.numel() >= LEAST_INT8:
-        return 'int8'
-    return 'half'
+    return 'int8' if dtype == 'int8' and like.dim() > 1 else 'half'
 
 
 def stored_specs(
@@ -86,8 +81,8 @@ def stored_specs(
             stored = torch.float32 if kept else torch.float16
         out[key] = Spec(stored, tuple(like.shape))
         if form == 'int8':
-            groups = -(-like.shape[1:].numel() // GROUP)
-            out[key + _SCALE] = Spec(torch.bfloat16, (like.size(0), groups))
+            short, long = sorted((like.size(0), like.shape[1:].numel()))
+            out[key + _SCALE] = Spec(torch.bfloat16, (short, -(-long // GROUP)))
     return out
 
 
@@ -139,9 +134,9 @@ def quantize(value: Tensor) -> tuple[Tensor, Tensor]:
 
     Returns:
         The integers, of the same shape, and the scales :obj:`[R, C / 128]`,
-        where :math:`C` is the size of a flat row. The largest number of a group
-        becomes 127; the scale is rounded first, so that the integers make up
-        for that.
+        where :math:`C` is the size of a flat row, or :obj:`[C, R / 128]` if
+        there are more rows than that. The largest number of a group becomes
+        127; the scale is rounded first, so that the integers make up for that.
     """
     groups = _groups(value)
     # bfloat16 has the range of float32, and 8 bits are enough for a scale.
@@ -160,12 +155,18 @@ def dequantize(codes: Tensor, scale: Tensor) -> Tensor:
 def _groups(value: Tensor) -> Tensor:
     """Rows cut into groups, the last one filled up, :obj:`[R, G, 128]`."""
     rows = value.flatten(1)
+    rows = rows.T if _is_tall(rows.shape) else rows
     return pad(rows, (0, -rows.size(1) % GROUP)).unflatten(1, (-1, GROUP))
 
 
 def _ungroup(groups: Tensor, shape: torch.Size) -> Tensor:
-    columns = shape[1:].numel()
-    return groups.flatten(1)[:, :columns].reshape(shape).contiguous()
+    long = max(shape[0], shape[1:].numel())
+    rows = groups.flatten(1)[:, :long]
+    return (rows.T if _is_tall(shape) else rows).reshape(shape).contiguous()
+
+
+def _is_tall(shape: torch.Size) -> bool:
+    return shape[0] > shape[1:].numel()
 
 
 def _half(value: Tensor) -> Tensor:

@@ -85,8 +85,14 @@ def save_map(
     model: BCM, path: str | PathLike[str], dtype: str = 'float32'
 ) -> None:
     """Writes a map into a folder (see :meth:`BCM.save`)."""
-    check_choice('dtype', dtype, DTYPES)
     folder = as_path('path', path)
+    config, content = pack_map(model, dtype)
+    write_folder(folder, FORMAT, config, {WEIGHTS: content})
+
+
+def pack_map(model: BCM, dtype: str) -> tuple[dict[str, Any], bytes]:
+    """The config of a map and the content of its file."""
+    check_choice('dtype', dtype, DTYPES)
     name = encoder_name(model.encoder)
     # A subclass would come back as what it was made from.
     if type(model.transition) is not Transition:
@@ -111,7 +117,7 @@ def save_map(
         check_fields(config, _FIELDS)
         file = TensorFile(BytesIO(content), len(content), 'the weights')
         _read_state(type(model), config, file, None)
-    write_folder(folder, FORMAT, config, {WEIGHTS: content})
+    return config, content
 
 
 def load_map(
@@ -131,14 +137,26 @@ def load_map(
             )
         with refusing(f'{folder} does not hold a readable map'):
             num_nodes = int(data.num_nodes)
-            state = _read_state(cls, config, files[WEIGHTS], num_nodes)
-            model = _build(cls, config)
-            model.load_state_dict(state)
+            model = unpack_map(cls, config, files[WEIGHTS], num_nodes)
+    return model.to(data.edge_index.device)
+
+
+def unpack_map(
+    cls: type[Map],
+    config: Mapping[str, Any],
+    file: TensorFile,
+    num_nodes: int,
+) -> Map:
+    """The map of a graph of so many nodes; the inverse of :func:`pack_map`."""
+    check_fields(config, _FIELDS)
+    state = _read_state(cls, config, file, num_nodes)
+    model = _build(cls, config)
+    model.load_state_dict(state)
     names = ('fingerprint', 'training', 'dtype')
     model.info = MapInfo(**{name: config[name] for name in names})
     mean = model.info.training.get('mean_cost')
     model._mean_cost = mean if isinstance(mean, float) else None
-    return model.to(data.pos.device)
+    return model
 
 
 def _read_state(

@@ -7,6 +7,9 @@ from torch.nn.functional import silu
 
 from bcm_pyg.errors import BCMError
 
+#: Of all layers, for graphs of any size. Half the width of the paper.
+WIDTH = 128
+
 
 class Transition(torch.nn.Module):
     r"""The transition encoder :math:`\phi`, an MLP on embedding differences,
@@ -24,15 +27,15 @@ class Transition(torch.nn.Module):
     Args:
         in_channels (int): Width of a node embedding.
         hidden_channels (int, optional): Width of both hidden layers. (default:
-            :obj:`256`)
-        out_channels (int, optional): Width of :math:`z`. (default: :obj:`256`)
+            :obj:`128`)
+        out_channels (int, optional): Width of :math:`z`. (default: :obj:`128`)
     """
 
     def __init__(
         self,
         in_channels: int,
-        hidden_channels: int = 256,
-        out_channels: int = 256,
+        hidden_channels: int = WIDTH,
+        out_channels: int = WIDTH,
     ) -> None:
         super().__init__()
         if min(in_channels, hidden_channels, out_channels) < 1:

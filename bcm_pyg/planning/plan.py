@@ -3,7 +3,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 import torch
@@ -14,26 +14,41 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, labels_of, planning_graph
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Route:
     """The route of one query.
 
     Attributes:
-        nodes: From start to goal; empty if none was found.
+        nodes: From start to goal; empty if none was found. Of a
+            :class:`~bcm_pyg.CognitiveMap` in the source's own names.
         success: Whether the goal was reached.
         cost: What it costs, infinite if none was found.
         hops: Its edges.
         expansions: Distinct nodes whose neighbours were scored or relaxed.
         lower_bound: A proven lower bound of the optimal cost.
+        start: Where it begins, known also if none was found.
+        goal: Where it ends.
     """
 
-    nodes: list[int]
+    nodes: list[Any]
     success: bool
     cost: float
     hops: int
     expansions: int
     lower_bound: float
+    start: Any = None
+    goal: Any = None
+
+    def __repr__(self) -> str:
+        ends = f'{self.start!r} -> {self.goal!r}'
+        if not self.success:
+            return f'{type(self).__name__}({ends}, none found)'
+        found = f'cost={self.cost:.6g}, hops={self.hops}'
+        return f'{type(self).__name__}({ends}, {found})'
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +73,11 @@ class Plan:
             was found (:class:`~bcm_pyg.planning.Backtracking`). (default:
             :obj:`cost`)
         graph: Fingerprint of the graph that was planned on, if known.
+        starts: :obj:`[B]` long, the starts, if known.
+        goals: :obj:`[B]` long, the goals, if known.
+        names: What the nodes are called, if they have names: routes of
+            :obj:`plan[b]` and of iteration are in these, tensors and
+            :meth:`path` in numbers.
     """
 
     success: Tensor
@@ -68,6 +88,9 @@ class Plan:
     lower_bound: Tensor
     walked_cost: Tensor = None  # type: ignore[assignment]
     graph: str | None = None
+    starts: Tensor | None = None
+    goals: Tensor | None = None
+    names: Sequence[Any] | None = None
 
     def __post_init__(self) -> None:
         if self.walked_cost is None:
@@ -117,9 +140,9 @@ class Plan:
         longest = int(hops.max()) if hops.numel() > 0 else 0
         nodes = starts.new_full((starts.numel(), longest + 1), -1)
         nodes[:, 0] = torch.where(success, starts, -1)
-        for place, (query, node) in enumerate(steps[:longest], start=1):
+        for step, (query, node) in enumerate(steps[:longest], start=1):
             found = success[query]
-            nodes[query[found], place] = node[found]
+            nodes[query[found], step] = node[found]
         cost = cost.masked_fill(~success, float('inf'))
         return cls.from_routes(cost, nodes, expansions)
 
@@ -143,7 +166,11 @@ class Plan:
             for nodes in parts['nodes']
         ]
         joined: dict[str, Any] = {n: torch.cat(p) for n, p in parts.items()}
-        return cls(**joined, graph=plans[0].graph)
+        for name in ('starts', 'goals'):
+            ends = [getattr(plan, name) for plan in plans]
+            if all(end is not None for end in ends):
+                joined[name] = torch.cat(ends)
+        return cls(**joined, graph=plans[0].graph, names=plans[0].names)
 
     def __len__(self) -> int:
         return int(self.success.numel())
@@ -159,13 +186,16 @@ class Plan:
     ) -> Route | Plan:
         if not isinstance(query, slice) and np.ndim(query) == 0:
             query = operator.index(query)  # type: ignore[arg-type]
+            nodes = self.path(query)
             return Route(
-                nodes=self.path(query),
+                nodes=[self._name(node) for node in nodes],
                 success=bool(self.success[query]),
                 cost=float(self.cost[query]),
                 hops=int(self.hops[query]),
                 expansions=int(self.expansions[query]),
                 lower_bound=float(self.lower_bound[query]),
+                start=self._end(self.starts, query, nodes[:1]),
+                goal=self._end(self.goals, query, nodes[-1:]),
             )
         if isinstance(query, slice):
             query = range(len(self))[query]
@@ -173,9 +203,23 @@ class Plan:
             query = torch.from_numpy(np.array(query, ndmin=1))
             query = query if query.numel() > 0 else query.long()
         query = query.to(self.success.device)
-        some = {name: getattr(self, name)[query] for name in _tensors()}
+        some = {n: value[query] for n, value in self._values().items()}
         some['nodes'] = _trimmed(some['nodes'], some['hops'])
         return replace(self, **some)
+
+    def _values(self) -> dict[str, Any]:
+        """All that is there for each query, by name."""
+        names = [*_tensors(), 'starts', 'goals']
+        values = {name: getattr(self, name) for name in names}
+        return {n: value for n, value in values.items() if value is not None}
+
+    def _name(self, node: int) -> Any:
+        return node if self.names is None else self.names[node]
+
+    def _end(self, ends: Tensor | None, query: int, known: list[int]) -> Any:
+        node = known[0] if ends is None and known else None
+        node = node if ends is None else int(ends[query])
+        return None if node is None else self._name(node)
 
     def __iter__(self) -> Iterator[Route]:
         return (self[query] for query in range(len(self)))
@@ -193,16 +237,55 @@ class Plan:
         """The nodes of all routes."""
         return [self.path(query) for query in range(len(self))]
 
-    def to_labels(self, data: Data) -> list[list[Any]]:
+    def to_labels(self, data: Data | None = None) -> list[list[Any]]:
         """Routes as lists of node labels (see :func:`bcm_pyg.graph.labels_of`),
         empty where there is none.
 
         Args:
-            data (torch_geometric.data.Data): The graph that was planned on.
+            data (torch_geometric.data.Data, optional): The graph that was
+                planned on. (default: :attr:`names`)
         """
-        labels = labels_of(data)
-        self.check_graph(data)
+        labels = self.names
+        if data is not None:
+            labels = labels_of(data)
+            self.check_graph(data)
+        elif labels is None:
+            raise BCMError('pass the graph that was planned on, for its labels')
         return [[labels[node] for node in path] for path in self.paths()]
+
+    def to_frame(self, data: Data | None = None) -> pd.DataFrame:
+        """A pandas table with one row per query: :obj:`query`, :obj:`start`,
+        :obj:`goal`, :obj:`success`, :obj:`cost`, :obj:`hops`,
+        :obj:`lower_bound` and :obj:`nodes`, the whole route.
+
+        Where no route was found, start and goal are missing.
+
+        Args:
+            data (torch_geometric.data.Data, optional): The graph that was
+                planned on, whose labels are the nodes. (default: :obj:`None`,
+                that is numbers)
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise BCMError(
+                "to_frame needs pandas: run 'pip install bcm_pyg[geo]'"
+            ) from None
+        routes = self.paths() if data is None else self.to_labels(data)
+        # Objects: pandas would make floats of numbers beside None.
+        ends = {
+            name: pd.Series(
+                [r[at] if r else None for r in routes], dtype=object
+            )
+            for name, at in (('start', 0), ('goal', -1))
+        }
+        rest = {
+            name: getattr(self, name).cpu().numpy()
+            for name in ('success', 'cost', 'hops', 'lower_bound')
+        }
+        return pd.DataFrame(
+            {'query': range(len(self)), **ends, **rest, 'nodes': routes}
+        )
 
     def check_graph(self, data: Data) -> None:
         """Refuses a graph that is not the one that was planned on."""
@@ -228,8 +311,8 @@ class Plan:
     def to(self, device: torch.device | str) -> Plan:
         """The plan with its tensors on a device."""
         moved: dict[str, Any] = {
-            name: torch.as_tensor(getattr(self, name)).to(device)
-            for name in _tensors()
+            name: torch.as_tensor(value).to(device)
+            for name, value in self._values().items()
         }
         return replace(self, **moved)
 
@@ -276,7 +359,9 @@ class Plan:
 
 
 def _tensors() -> list[str]:
-    return [field.name for field in fields(Plan) if field.name != 'graph']
+    """Names of what every plan has for each query."""
+    optional = ('graph', 'starts', 'goals', 'names')
+    return [field.name for field in fields(Plan) if field.name not in optional]
 
 
 def _trimmed(nodes: Tensor, hops: Tensor) -> Tensor:

@@ -1,6 +1,8 @@
+import copy
 import warnings
 from dataclasses import replace
 from functools import cached_property
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -9,6 +11,7 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph
 from bcm_pyg.kernels import load_kernels
+from bcm_pyg.nn.bcm import not_compiled
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import (
     as_ids,
@@ -52,8 +55,8 @@ class Planner(BasePlanner):
     readout finds no route.
 
     Args:
-        model (BCM or Scorer): The map, or anything that scores edges (see
-            :class:`~bcm_pyg.planning.Scorer`).
+        model (BCM or Scorer): The map, compiled or not, or anything that scores
+            edges (see :class:`~bcm_pyg.planning.Scorer`).
         data (torch_geometric.data.Data or SimplifiedGraph): Its graph. Of a
             simplified one, queries and routes are those of the full graph.
         readout (Readout or str, optional): How to turn scores into routes, or
@@ -94,10 +97,17 @@ class Planner(BasePlanner):
         self.complete, self.epsilon, self.landmarks = _guarantees(
             self.readout, complete, epsilon, landmarks
         )
+        model = not_compiled(model)
         if is_map(model):
             load_kernels()  # compiled at the first time
             super().__init__(data, model.device)
             info, known = model.info, (None, self._fingerprint)
+            if model.is_untrained():
+                warnings.warn(
+                    'the map is untrained, so its routes are poor: call '
+                    'fit(model, data) first',
+                    stacklevel=2,
+                )
             if info.training and info.fingerprint not in known:
                 warnings.warn(
                     'the map was trained on another graph or on other costs, '
@@ -118,9 +128,29 @@ class Planner(BasePlanner):
 
     def refresh(self, model: object) -> None:
         """Reads a map that was trained further, on the same graph."""
+        model = not_compiled(model)
         if not is_map(model):
             raise BCMError(f'model must be a BCM (got {type(model).__name__})')
         self.scorer = MapScorer(model, self.data, self.adjacency)
+
+    def on_subgraph(self, data: Data | SimplifiedGraph) -> Self:
+        """A planner that reads the same map on a graph with the same nodes of
+        which some edges are gone, or cost more.
+
+        Nodes keep their embeddings, nothing is trained. It is complete, and
+        lower bounds of the whole graph stay lower bounds.
+        """
+        if not isinstance(self.scorer, MapScorer):
+            raise BCMError('only a planner that reads a BCM can change edges')
+        out, known = copy.copy(self), self.adjacency.num_nodes
+        BasePlanner.__init__(out, data, self.adjacency.device)
+        if out.adjacency.num_nodes != known:
+            raise BCMError(
+                f'the graph must have the same {known} nodes (got '
+                f'{out.adjacency.num_nodes})'
+            )
+        out.scorer, out.complete = self.scorer.on(out.adjacency), True
+        return out
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
         plan = self.readout(self.scorer, self.adjacency, starts, goals)
@@ -246,8 +276,6 @@ def _guarantees(
     landmarks: int | None,
 ) -> tuple[bool, float | None, int]:
     """The settings of a planner, checked and with defaults filled in."""
-    if complete is not None and not isinstance(complete, bool):
-        raise BCMError(f'complete must be True or False (got {complete!r})')
     if epsilon is not None:
         check_float('epsilon', epsilon)
         epsilon = float(epsilon)

@@ -2,6 +2,7 @@
 
 import math
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -12,7 +13,7 @@ from typing import Any, Self
 
 from torch import Tensor
 from torch_geometric.data import Data
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from bcm_pyg.baselines import shortest_distances
 from bcm_pyg.datasets import sample_queries
@@ -22,8 +23,8 @@ from bcm_pyg.nn import BCM
 from bcm_pyg.planning import Planner, VisitedGreedy
 from bcm_pyg.utils import Adjacency
 
+from .blocks import Run
 from .config import FitConfig
-from .targets import Run
 
 Callback = Callable[[int, dict[str, float]], None]
 
@@ -107,7 +108,9 @@ class Progress:
     clock counts.
     """
 
-    def __init__(self, run: Run, show: bool, callback: Callback | None) -> None:
+    def __init__(
+        self, run: Run, show: bool | None, callback: Callback | None
+    ) -> None:
         self.began = time.perf_counter()
         self.model = run.model
         self.config = run.config
@@ -122,6 +125,8 @@ class Progress:
         self._validation: Validation | None = None
         if self.processes.leads and run.config.validation_queries > 0:
             self._validation = Validation(run.data, run.config)
+        if show is None:  # somebody is looking
+            show = sys.stderr.isatty() or 'ipykernel' in sys.modules
         self._hidden = not (show and self.processes.leads)
 
     def __enter__(self) -> Self:

@@ -29,9 +29,9 @@ from bcm_pyg.io import (
 from bcm_pyg.nn import NodeEncoder
 
 from ._progress import History, Progress
+from .blocks import Blocks, Run
 from .distributed import shared_bytes
 from .optim import make_optimizer
-from .targets import Blocks, Run
 
 FORMAT = Format('checkpoint', 2)
 

@@ -1,10 +1,12 @@
 import math
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.nn.utils import clip_grad_norm_
@@ -14,10 +16,12 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.kernels import load_kernels
 from bcm_pyg.nn import BCM
+from bcm_pyg.nn.bcm import not_compiled
 from bcm_pyg.nn.scoring import evaluating
-from bcm_pyg.utils import Adjacency, Processes, as_path
+from bcm_pyg.utils import Adjacency, Processes, as_path, check_choice
 
 from ._progress import Callback, History, Interrupt, Progress
+from .blocks import Block, Run
 from .checkpoint import Checkpoint
 from .config import FitConfig
 from .distributed import begin_together, sum_gradients
@@ -25,7 +29,6 @@ from .objective import block_loss, drop_noise
 from .optim import learning_rate, make_optimizer
 from .sampling import PairSampler
 from .sweeps import hop_diameter
-from .targets import Block, Run
 
 #: Gradients longer than this are shortened: the first backups can be wild.
 MAX_GRAD_NORM = 10.0
@@ -36,10 +39,11 @@ def fit(
     data: Data,
     config: FitConfig | None = None,
     *,
-    progress: bool = False,
+    progress: bool | None = None,
     callback: Callback | None = None,
     checkpoint: str | PathLike[str] | None = None,
     distributed: bool | None = None,
+    **settings: Any,
 ) -> History:
     r"""Trains a map on a graph, from its local edge costs.
 
@@ -66,17 +70,18 @@ def fit(
     Not promised on GPUs, with a time budget, or for encoders that draw random
     numbers themselves.
 
-    **Memory.** A step needs about 30 rows of 256 floats per pair, the targets
-    :obj:`4 N (goal_pool + 5 * bootstrap_samples * refresh)` bytes and 1 kB per
-    node; with the paper's terminal convention and other than its targets
-    another :obj:`E * bootstrap_samples * refresh` bytes.
+    **Memory.** A step needs about 30 rows of the map's width per pair, the
+    targets :obj:`4 N (goal_pool + 5 * bootstrap_samples * refresh)` bytes and a
+    row per node; with the paper's terminal convention and other than its
+    targets another :obj:`E * bootstrap_samples * refresh` bytes.
 
     Args:
-        model (BCM): The map.
+        model (BCM): The map. One of :func:`torch.compile` is trained without
+            being compiled, which is as fast.
         data (torch_geometric.data.Data): Its graph.
         config (FitConfig, optional): How to train. (default: all defaults)
-        progress (bool, optional): Whether to show a bar. (default:
-            :obj:`False`)
+        progress (bool, optional): Whether to show a bar. (default: in terminals
+            and notebooks)
         callback (Callable, optional): Called as :obj:`callback(step, metrics)`
             at every validation. (default: :obj:`None`)
         checkpoint (str or os.PathLike, optional): A file that keeps the state
@@ -86,25 +91,27 @@ def fit(
         distributed (bool, optional): :obj:`False` trains in this process alone
             although there is a group, :obj:`True` refuses to where there is
             none. (default: with the group, if there is one)
+        **settings (optional): Fields of :class:`FitConfig`, such as
+            :obj:`steps` or :obj:`time_budget`; they replace those of
+            :obj:`config`.
 
     Raises:
         BCMError: If the loss or a gradient is not finite; the map then keeps
             the weights of the step before. Or if another process has ended.
 
     Example:
-        >>> from bcm_pyg import BCM, FitConfig, fit
+        >>> from bcm_pyg import BCM, fit
         >>> from bcm_pyg.datasets import weighted_grid
         >>> data = weighted_grid('open', side=4, seed=42)
         >>> model = BCM.from_data(data)
-        >>> history = fit(model, data, FitConfig(steps=2))
+        >>> history = fit(model, data, steps=2)
         >>> history.steps, model.info.training['steps']
         (2, 2)
     """
+    model = not_compiled(model)
     if not isinstance(model, BCM):
         raise BCMError(f'model must be a BCM (got {type(model).__name__})')
-    config = FitConfig() if config is None else config
-    if not isinstance(config, FitConfig):
-        raise BCMError(f'config must be a FitConfig (got {config!r:.80})')
+    config = _config(config, settings)
     if callback is not None and not callable(callback):
         raise BCMError(f'callback must be callable (got {callback!r:.80})')
     path = None if checkpoint is None else as_path('checkpoint', checkpoint)
@@ -130,17 +137,47 @@ def fit(
                 load_kernels()  # compiled before the clock starts
             shown = Progress(run, progress, callback)
             trainer = Trainer(run, shown, path)
+        _warn_of_other_graph(model, data)
         history = trainer.train()
     finally:
         model.train(was_training)
     facts = {
         'config': config.to_dict(),
+        'num_nodes': adjacency.num_nodes,
+        'num_edges': adjacency.num_edges,
         'hop_diameter': diameter,  # to judge the backups by
         'mean_cost': model._mean_cost,  # what the cost scale was chosen for
         **shown.summary(),
     }
     model.info = replace(model.info, training=facts)
     return history
+
+
+def _config(config: FitConfig | None, settings: dict[str, Any]) -> FitConfig:
+    """A configuration with some of its fields replaced."""
+    if config is not None and not isinstance(config, FitConfig):
+        raise BCMError(f'config must be a FitConfig (got {config!r:.80})')
+    known = tuple(field.name for field in fields(FitConfig))
+    for name in settings:
+        check_choice('a keyword of fit', name, known)
+    if config is None:
+        return FitConfig(**settings)
+    return replace(config, **settings) if settings else config
+
+
+def _warn_of_other_graph(model: BCM, data: Data) -> None:
+    """Other costs are what a trained map is trained on for; not so others."""
+    training = model.info.training
+    for name in ('num_nodes', 'num_edges'):
+        now, before = int(getattr(data, name)), training.get(name)
+        if before not in (None, now):
+            warnings.warn(
+                f'the map was trained on another graph, with {name}={before} '
+                f'(this one has {now}): BCM.from_data(data) makes one of '
+                'its size',
+                stacklevel=3,
+            )
+            return
 
 
 class Trainer:

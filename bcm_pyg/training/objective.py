@@ -9,7 +9,7 @@ from bcm_pyg.nn import BCM, Transition
 from bcm_pyg.nn.scoring import with_terminal
 from bcm_pyg.utils import scatter_amin
 
-from .targets import Block, Run
+from .blocks import Block, Run
 
 
 def block_loss(run: Run, block: Block, columns: slice | None = None) -> Tensor:
@@ -24,27 +24,26 @@ def block_loss(run: Run, block: Block, columns: slice | None = None) -> Tensor:
     """
     model, config, adjacency = run.model, run.config, run.sampler.adjacency
     head, tail = adjacency.dst[block.edge], block.sources[block.source]
-    cost = adjacency.cost[block.edge] / model.cost_scale
-    at_goal = head[:, None] == block.goals
-    target = bellman_target(cost, block.next_value)
-    trained = is_trained(target, tail, head, block.goals)
-    wanted = with_terminal(target, at_goal, cost[:, None], model.terminal)
-    # At the goal there is nothing to decide.
-    wanted = wanted.masked_fill(tail[:, None] == block.goals, float('inf'))
-    goals, share, ranking = block.goals, 1.0, config.ranking
+    cost = (adjacency.cost[block.edge] / model.cost_scale)[:, None]
+    share, ranking = 1.0, config.ranking
     if columns is not None:
+        # What is finite does not depend on the scores.
+        wanted = _wanted(model, block, head, cost, block.next_value)
         best = scatter_amin(wanted, block.source, 0, block.sources.numel())
-        goals, share = goals[columns], _share(trained, columns)
+        trained = is_trained(block.next_value, tail, head, block.goals)
+        share = _share(trained, columns)
         ranking = _share(best.isfinite(), columns) * ranking
-        at_goal, target, trained, wanted = (
-            x[:, columns] for x in (at_goal, target, trained, wanted)
-        )
-    scores = model(run.data, block.sources, head, goals, block.source)
+        block = block.part(columns)
+    scores = model(run.data, block.sources, head, block.goals, block.source)
+    at_goal = head[:, None] == block.goals
+    seen = with_terminal(scores, at_goal, cost, model.terminal)
+    target = bellman_target(cost[:, 0], next_values(block, seen))
+    trained = is_trained(target, tail, head, block.goals)
     loss = share * bellman_loss(scores, target, trained, config.relative)
     if config.ranking > 0:
         loss = loss + ranking * ranking_loss(
-            with_terminal(scores, at_goal, cost[:, None], model.terminal),
-            wanted,
+            seen,
+            _wanted(model, block, head, cost, target),
             block.source,
             block.sources.numel(),
             config.ranking_temperature,
@@ -52,10 +51,35 @@ def block_loss(run: Run, block: Block, columns: slice | None = None) -> Tensor:
     return loss
 
 
+def next_values(block: Block, scores: Tensor) -> Tensor:
+    """The values behind all edges of a block, :obj:`[M, G]`.
+
+    Those of inner nodes are the minima over their own scores, which have the
+    terminal convention applied; ways that do not lead to a goal do not count.
+    """
+    if block.inner is None:
+        return block.next_value
+    dead = block.next_value.isinf()
+    scores = scores.detach().masked_fill(dead, float('inf'))
+    value = scatter_amin(scores, block.source, 0, block.sources.numel())
+    value.masked_fill_(block.sources[:, None] == block.goals, 0)
+    return block.next_value + value[block.inner]
+
+
 def drop_noise(model: BCM) -> None:
     """Drops the gradient of the last bias, which cancels in every score."""
     if type(model.transition).from_hidden is Transition.from_hidden:
         model.transition.lin3.bias.grad = None
+
+
+def _wanted(
+    model: BCM, block: Block, head: Tensor, cost: Tensor, target: Tensor
+) -> Tensor:
+    """What the readout should see; at the goal there is nothing to decide."""
+    at_goal = head[:, None] == block.goals
+    target = with_terminal(target, at_goal, cost, model.terminal)
+    ended = block.sources[:, None] == block.goals
+    return target.masked_fill(ended[block.source], float('inf'))
 
 
 def _share(counted: Tensor, columns: slice) -> float:

@@ -39,6 +39,14 @@ class PairSampler:
         """Distinct goals, as many as there are if fewer than :obj:`num`."""
         return self._some(self._goals, num)
 
+    def goals_of(self, sources: Tensor, num: int) -> Tensor:
+        """The same in the weak component of one of some sources."""
+        if self.connected:
+            return self.goals(num)
+        weak = self.reachability.weak
+        part = weak[sources[self._integers(sources.numel(), 1)]]
+        return self._some(self._goals[weak[self._goals] == part], num)
+
     def reach(self, goals: Tensor) -> Tensor | None:
         """Which nodes reach the goals, bool :obj:`[N, G]`; None for all."""
         return None if self.connected else self.reachability.to_goals(goals)
@@ -124,3 +132,50 @@ class PairSampler:
         return torch.randperm(
             num, generator=self.generator, device=self._goals.device
         )
+
+    def patches(self, size: int) -> Tensor:
+        """All sources, in the order of random connected patches.
+
+        Every node belongs to the nearest in hops, whatever their direction, of
+        random centres; patches of one weak component follow each other.
+
+        Args:
+            size (int): Sources of a patch, on average.
+        """
+        graph, weak = self.adjacency, self.reachability.weak
+        num = max(1, self._sources.numel() // size)
+        centre = self._sources[self.permutation(self._sources.numel())[:num]]
+        # A component without a centre is a patch.
+        patch = num + weak
+        patch[centre] = torch.arange(num, device=weak.device)
+        ends = torch.stack([graph.src, graph.dst])
+        tail, head = torch.cat([ends, ends.flip(0)], 1)
+        while bool((rim := (patch[tail] < num) & (patch[head] >= num)).any()):
+            at = head[rim]
+            patch.scatter_reduce_(0, at, patch[tail[rim]], 'amin')
+        order = self._sources[patch[self._sources].argsort(stable=True)]
+        if not self.connected:
+            shuffled = self.permutation(int(weak.max()) + 1)[weak[order]]
+            order = order[shuffled.argsort(stable=True)]
+        return order
+
+
+class Patches:
+    """Deals out sources patch by patch, each once before any comes again."""
+
+    def __init__(self, sampler: PairSampler, size: int) -> None:
+        self.sampler = sampler
+        self.size = size
+        self.order = sampler.patches(size)
+        self.taken = 0
+
+    def take(self, num: int) -> Tensor:
+        """Distinct sources, as many as there are if fewer than :obj:`num`.
+
+        What is left at the end of a round is too few, and left out.
+        """
+        if self.taken + num > self.order.numel() and self.taken > 0:
+            self.order, self.taken = self.sampler.patches(self.size), 0
+        out = self.order[self.taken : self.taken + num]
+        self.taken += out.numel()
+        return out

@@ -1,4 +1,4 @@
-"""What scores are regressed on: settings, and the blocks they make."""
+"""What scores are regressed on: the settings, and values by them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,16 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.nn import BCM
-from bcm_pyg.nn.scoring import block_values
-from bcm_pyg.utils import Adjacency, Processes, check_float, check_int
+from bcm_pyg.utils import Adjacency, check_float, check_int
 
+from .blocks import Blocks, OneStepBlocks, PooledBlocks, Run
 from .sampling import PairSampler
-from .sweeps import Sweeper
-
-if TYPE_CHECKING:
-    from .config import FitConfig
 
 #: Backups of the default targets as a share of the hop diameter.
 BACKUP_SHARE = 0.3
@@ -34,44 +28,6 @@ SAMPLES, REFRESH_EVERY = 4, 8
 #: Beyond, on graphs of many thousand nodes, samples become fewer first. With a
 #: quarter of it the values of long mazes stay far too low.
 MAX_BACKED_UP = 2**24
-
-
-class Block(NamedTuple):
-    """A step's worth of training.
-
-    Attributes:
-        sources: :obj:`[S]` nodes.
-        goals: :obj:`[G]` nodes.
-        edge: :obj:`[M]` ids of all edges that leave the sources.
-        source: :obj:`[M]` the position in :obj:`sources` that each leaves.
-        next_value: :obj:`[M, G]` the value of the head of each edge, in units
-            of the map's cost scale; infinite where the goal cannot be reached,
-            NaN where it is not known.
-    """
-
-    sources: Tensor
-    goals: Tensor
-    edge: Tensor
-    source: Tensor
-    next_value: Tensor
-
-
-class Run(NamedTuple):
-    """What a run of :func:`~bcm_pyg.fit` is made of.
-
-    Attributes:
-        model: The map.
-        data: Its canonical graph.
-        sampler: Draws sources and goals, and knows the edges.
-        config: How to train, nothing left to default.
-        processes: Those that share the goals; blocks are the same on all.
-    """
-
-    model: BCM
-    data: Data
-    sampler: PairSampler
-    config: FitConfig
-    processes: Processes
 
 
 class Targets(ABC):
@@ -96,79 +52,27 @@ class Targets(ABC):
         return {'name': name, **(asdict(self) if is_dataclass(self) else {})}
 
 
-class Blocks(ABC):
-    """Makes the block of each step of a run."""
-
-    def __init__(self, run: Run) -> None:
-        self.model = run.model
-        self.data = run.data
-        self.sampler = run.sampler
-        self.adjacency = run.sampler.adjacency
-        self.config = run.config
-        self.processes = run.processes
-        # Only the nodes that a step needs are ever filled in.
-        size = self.adjacency.num_nodes, run.model.transition.hidden_channels
-        self._hidden = torch.zeros(size, device=self.adjacency.device)
-
-    @abstractmethod
-    def block(self, step: int) -> Block:
-        """The block of a step; steps come in order."""
-
-    def state(self) -> dict[str, Tensor]:
-        """What a checkpoint must keep; by default nothing outlives a step."""
-        return {}
-
-    def load_state(self, state: dict[str, Tensor]) -> None:  # noqa: B027
-        """Goes on from what a checkpoint kept."""
-
-    def rescale(self) -> None:  # noqa: B027
-        """To be called when the map has got another cost scale."""
-
-    def map_values(
-        self, nodes: Tensor, goals: Tensor, reach: Tensor | None
-    ) -> Tensor:
-        """The map's values of some nodes for some goals, :obj:`[S, G]`."""
-        edge, _ = self.adjacency.out_edges(nodes)
-        needed = torch.cat([nodes, self.adjacency.dst[edge], goals]).unique()
-        self._hidden[needed] = self.model.project_nodes(self.data, needed)
-        return block_values(
-            self.model, self._hidden, self.adjacency, nodes, goals, reach
-        )
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OneStepTargets(Targets):
     """The paper's: one backup from the map's values at this very step.
 
-    Only neighbours of the sources get values: the cost of a step does not
-    depend on the size of the graph.
+    Sources come in patches, so that the scores of a step are also the values
+    of most heads; transitions out of a patch are not trained at that step. The
+    cost of a step does not depend on the size of the graph.
+
+    Attributes:
+        patch: Sources of a patch, on average.
     """
+
+    patch: int = 8
+
+    def __post_init__(self) -> None:
+        check_int('patch', self.patch, 1)
+        object.__setattr__(self, 'patch', int(self.patch))
 
     def blocks(self, run: Run) -> Blocks:
         """What makes the blocks of a run."""
-        return OneStepBlocks(run)
-
-
-class OneStepBlocks(Blocks):
-    """Makes the blocks of :class:`OneStepTargets`."""
-
-    @torch.no_grad()
-    def block(self, step: int) -> Block:
-        """The block of a step."""
-        drawn = self.sampler.goals(self.config.goals)
-        goals = drawn[self.sampler.block(drawn, self.config.goals)]
-        reach = self.sampler.reach(goals)
-        sources = self.sampler.sources(reach, self.config.sources)
-        edge, source = self.adjacency.out_edges(sources)
-        heads, where = self.adjacency.dst[edge].unique(return_inverse=True)
-
-        def values(column: Tensor) -> Tensor:
-            some = None if reach is None else reach[:, column]
-            return self.map_values(heads, goals[column], some)
-
-        column = torch.arange(goals.numel(), device=goals.device)
-        value = self.processes.divided(values, column)
-        return Block(sources, goals, edge, source, value[where])
+        return OneStepBlocks(self, run)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,90 +115,6 @@ class PooledTargets(Targets):
         if self.refresh_every is not None:
             return self.refresh_every
         return max(REFRESH_EVERY, math.ceil(backed_up / MAX_BACKED_UP))
-
-
-class PooledBlocks(Blocks):
-    """Makes blocks of a pool of goals."""
-
-    def __init__(self, settings: PooledTargets, run: Run) -> None:
-        super().__init__(run)
-        self.settings = settings
-        self.rescale()
-        self._goals = self.sampler.goals(settings.goal_pool)
-        self._next = 0  # the first column to redraw next time
-        parts = self._goals.split(settings.refresh)
-        self._value = torch.cat([self._shared(part) for part in parts], dim=1)
-
-    def rescale(self) -> None:
-        """Backups from now on are in units of the map's cost scale."""
-        cost = self.adjacency.cost / self.model.cost_scale
-        self.sweeper = Sweeper(self.adjacency, cost, self.model.terminal)
-
-    @torch.no_grad()
-    def _shared(self, goals: Tensor) -> Tensor:
-        # Random numbers are drawn by all processes, whatever their goals.
-        return self.processes.divided(
-            partial(self.settings.values, self), goals
-        )
-
-    def unknown(self, columns: int) -> Tensor:
-        """A table of values before anything is known, :obj:`[N, columns]`."""
-        size = (self.adjacency.num_nodes, columns)
-        return self.adjacency.cost.new_full(size, float('inf'))
-
-    def _refresh(self) -> None:
-        num = min(self.settings.refresh, self._goals.numel())
-        column = torch.arange(num, device=self._goals.device) + self._next
-        column %= self._goals.numel()
-        self._goals[column] = goals = self.sampler.goals(num)
-        self._value[:, column] = self._shared(goals)
-        self._next = int(column[-1]) + 1
-
-    @torch.no_grad()
-    def block(self, step: int) -> Block:
-        """The block of a step."""
-        every = self.settings.refresh_every
-        assert every is not None
-        if step > 0 and step % every == 0:
-            self._refresh()
-        column = self.sampler.block(self._goals, self.config.goals)
-        connected = self.sampler.connected
-        reach = None if connected else ~torch.isinf(self._value[:, column])
-        sources = self._sources(column, reach)
-        edge, source = self.adjacency.out_edges(sources)
-        head = self.adjacency.dst[edge]
-        value = self._value[head[:, None], column]
-        return Block(sources, self._goals[column], edge, source, value)
-
-    def _sources(self, column: Tensor, reach: Tensor | None) -> Tensor:
-        """Some from anywhere, some near to the goals."""
-        num = self.config.sources
-        num_near = round(self.settings.near_goal_fraction * num)
-        parts = []
-        if num_near < num:
-            parts.append(self.sampler.sources(reach, num - num_near))
-        if num_near > 0:
-            near = self.sampler.near_sources
-            parts.append(near(self._value, column, reach, num_near))
-        return torch.cat(parts)
-
-    def state(self) -> dict[str, Tensor]:
-        """The pool."""
-        begin = torch.tensor(self._next)
-        return {'goals': self._goals, 'value': self._value, 'next': begin}
-
-    def load_state(self, state: dict[str, Tensor]) -> None:
-        """Goes on with another pool."""
-        goals, begin = state['goals'], int(state['next'])
-        if goals.min() < 0 or goals.max() >= self.adjacency.num_nodes:
-            raise BCMError('the pool has goals that are no nodes')
-        if not 0 <= begin <= goals.numel():
-            raise BCMError(f'the pool begins at {begin}')
-        if bool((state['value'] < 0).any()):
-            raise BCMError('the pool has values below 0')
-        self._goals.copy_(goals)
-        self._value.copy_(state['value'])
-        self._next = begin
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -189,7 +189,7 @@ def main(given: Sequence[str] | None = None) -> None:
 
     def run() -> dict[str, Any]:
         data = grid.data()
-        return {'nodes': data.num_nodes, **shapes(BCM.from_data(data))}
+        return {'nodes': data.num_nodes, **shapes(BCM.paper(data))}
 
     out = results_for('figure2_overview', args.quick)
     job = Job({'layout': grid.layout, 'side': grid.side}, run)

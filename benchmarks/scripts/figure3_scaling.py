@@ -80,7 +80,7 @@ def storage_row(data: Data) -> dict[str, Any]:
     degree = Adjacency.from_data(data).degree()
     free, edges = int((degree > 0).sum()), int(data.num_edges)
     bits = (int(degree.max()) - 1).bit_length()
-    model = BCM.from_data(data)
+    model = BCM.paper(data)
     coordinates = 4 * sum(p.numel() for p in model.encoder.parameters())
     sizes = {
         'bcm': model.storage_bytes(),

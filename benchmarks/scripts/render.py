@@ -1,4 +1,4 @@
-"""Writes the tables of README.md and of the benchmarks' pages from results.
+"""Writes the tables of README.md, limits.md and the pages from results.
 
 A table stands between ``<!-- table: name -->`` and ``<!-- end -->``; everything
 between is replaced. ``--check`` only says whether the files are up to date.
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.lib.results import FOLDER
+from benchmarks.tables.choice import CHOICE_TABLES
 from benchmarks.tables.paper import PAPER_TABLES
 from benchmarks.tables.planning import PLANNING_TABLES
 from benchmarks.tables.real import REAL_TABLES
@@ -21,11 +22,16 @@ from benchmarks.tables.training import TRAINING_TABLES
 
 FILES = [
     FOLDER.parent / 'README.md',
+<<<<<<< HEAD
     FOLDER.parent / 'SECURITY.md',
+=======
+    FOLDER.parent / 'docs' / 'limits.md',
+>>>>>>> main
     FOLDER / 'README.md',
     *sorted((FOLDER / 'pages').glob('*.md')),
 ]
 TABLES: dict[str, Callable[[], str]] = {
+    **CHOICE_TABLES,
     **TRAINING_TABLES,
     **PAPER_TABLES,
     **PLANNING_TABLES,

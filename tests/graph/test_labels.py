@@ -37,7 +37,8 @@ def test_there_and_back(ids):
     names = ids if isinstance(ids, list) else ids.tolist()
     assert nodes_from_labels(data, names[::-1]).tolist() == [3, 2, 1, 0]
     assert labels_of(data, [3, 0]) == [names[3], names[0]]
-    assert labels_of(data, 2) == [names[2]]
+    assert labels_of(data, 2) == names[2]
+    assert [nodes_from_labels(data, name) for name in names] == [0, 1, 2, 3]
     plan = Dijkstra(data)([0, 1, 0, 3], [2, 0, 3, 3])
     want = [names[:3], [names[1], names[2], names[0]], [], [names[3]]]
     assert plan.to_labels(data) == want
@@ -76,8 +77,11 @@ def test_networkx_paths():
     [
         ([99], r'labels\[0\] = 99 is no node'),
         ([[1]], r'labels\[0\] = \[1\] is no node'),
-        ('ab', "pass \\['ab'\\]"),
-        (7, r'pass \[7\]'),
+        ('ab', "^'ab' is no node"),
+        (7, '^7 is no node'),
+        (torch.tensor(7), '^7 is no node'),
+        (np.int64(7), '^7 is no node'),
+        ((1, 7), r'labels\[1\] = 7 is no node'),
     ],
 )
 def test_unknown_ids(ids, message):
@@ -131,9 +135,19 @@ def test_ids_of_several_numbers():
             np.eye(3), [[0, 1, 2], [1, 2, 0]], [1, 1, 1], node_id=node_id
         )
         assert nodes_from_labels(data, [(3, 4)]).tolist() == [1]
+        assert nodes_from_labels(data, (3, 4)) == 1
         assert nodes_from_labels(data, ids[1:]).tolist() == [1, 2]
         assert labels_of(data, [0]) == [(1, 2)]
     with pytest.raises(BCMError, match='node_id must hold labels'):
         nodes_from_labels(graph(node_id=[{}, {}, {}, {}]), [3])
-    with pytest.raises(BCMError, match='must be a list of node labels'):
-        nodes_from_labels(data, torch.tensor(3))
+
+
+def test_one_label():
+    data = graph()
+    for label in (2, np.int64(2), torch.tensor(2)):
+        node = nodes_from_labels(data, label)
+        assert type(node) is int and node == 2
+    assert labels_of(data, np.int64(2)) == 2
+    assert nodes_from_labels(data, (2, 0)).tolist() == [2, 0]
+    plan = Dijkstra(data)(nodes_from_labels(data, 0), [2])
+    assert plan.path(0) == [0, 1, 2]

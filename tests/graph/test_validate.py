@@ -1,5 +1,6 @@
 """Every bad graph: the message names the attribute and the first offender."""
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -92,9 +93,14 @@ def test_pos_of_wrong_shape(shape):
 
 
 def test_pos_of_numpy():
-    pos = np.zeros((3, 2))
-    refused(good(pos=pos), r'pos must be a torch.Tensor \(got ndarray\)')
-    refused(good(), r'pos must be a torch.Tensor \(got ndarray\)', pos=pos)
+    pos = np.eye(3)
+    for data in (
+        planning_graph(good(pos=pos)),
+        planning_graph(good(), pos=pos),
+    ):
+        assert (data.pos + data.pos_origin).tolist() == pos.tolist()
+    message = r'pos must be a tensor or an array \(got ndarray\)'
+    refused(good(), message, pos=pos.astype(object))
 
 
 def test_pos_complex():
@@ -138,7 +144,11 @@ def test_edge_index_complex():
 
 def test_edge_index_of_numpy():
     index = good().edge_index.numpy()
-    refused(good(edge_index=index), 'edge_index must be a torch.Tensor .*ndarr')
+    data = planning_graph(good(edge_index=index))
+    assert (
+        data.edge_index.tolist() == planning_graph(good()).edge_index.tolist()
+    )
+    refused(good(edge_index=[[0], [1]]), 'must be a tensor or an array .*list')
 
 
 def test_edge_index_sparse():
@@ -246,11 +256,39 @@ def test_cost_complex():
     refused(good(edge_cost=torch.ones(3) * 1j), 'edge_cost must be real')
 
 
-@pytest.mark.parametrize('cost', [np.ones(3), [1.0, 1.0, 1.0]])
+@pytest.mark.parametrize('cost', [{1.0, 2.0}, [1.0, 1.0, 1.0]])
 def test_cost_is_no_tensor(cost):
     name = type(cost).__name__
-    refused(good(edge_cost=cost), rf'edge_cost must be a torch.Tensor .*{name}')
-    refused(good(), rf'cost must be a torch.Tensor \(got {name}\)', cost=cost)
+    message = rf'cost must be a tensor or an array \(got {name}\)'
+    refused(good(edge_cost=cost), f'edge_{message}')
+    refused(good(), message, cost=cost)
+
+
+def test_cost_of_numpy():
+    cost = np.array([3, 1, 2], dtype='>f8')[::-1]
+    cost.flags.writeable = False
+    data = planning_graph(good(), cost=cost.astype('<f4'))
+    assert sorted(data.edge_cost.tolist()) == [1, 2, 3]
+    assert torch.equal(data.edge_cost, planning_graph(data).edge_cost)
+    refused(good(), 'edge 1.*costs -1', cost=np.array([1.0, -1.0, 2.0]))
+    refused(good(), 'cost has 2 entries for 3 edges', cost=np.ones(2))
+
+
+def test_networkx_names_the_converter():
+    refused(nx.DiGraph(), r'got DiGraph\): turn it into one with .*networkx')
+
+
+def test_without_coordinates():
+    data = good(pos=None, num_nodes=4)
+    out = planning_graph(data)
+    assert out.num_nodes == 4 and out.get('pos') is None
+    assert out.edge_cost.tolist() == planning_graph(good()).edge_cost.tolist()
+    again = planning_graph(out)
+    assert again.edge_index is out.edge_index and again.keys() == out.keys()
+    refused(data, 'has none', cost='length')
+    refused(good(pos=None, num_nodes=0), 'num_nodes must be an int')
+    refused(good(pos=None, num_nodes=2), r'node ids lie in \[0, 2\)')
+    assert planning_graph(good(pos=None, x=torch.eye(5))).num_nodes == 5
 
 
 # Codes -----------------------------------------------------------------------
@@ -274,8 +312,9 @@ def test_coord_of_wrong_shape(shape):
 
 
 def test_coord_of_numpy():
-    coord = np.zeros((3, 2), dtype=np.int64)
-    refused(good(coord=coord), r'coord must be a torch.Tensor \(got ndarray\)')
+    coord = np.arange(6).reshape(3, 2)
+    assert planning_graph(good(coord=coord)).coord.tolist() == coord.tolist()
+    refused(good(coord=coord.astype(float)), 'coord must be of type long')
 
 
 @pytest.mark.parametrize('name', ['edge_index', 'edge_cost', 'coord'])

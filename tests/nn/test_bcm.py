@@ -36,10 +36,10 @@ class Plain(torch.nn.Module):
 def test_repr(grid: Data) -> None:
     assert str(BCM.from_data(grid)) == (
         'BCM(\n'
-        "  terminal='calibrated', cost_scale=5.512, parameters=182,272, "
+        "  terminal='calibrated', cost_scale=5.512, parameters=59,008, "
         'trained_steps=0\n'
         '  (encoder): InteractionEncoder(codes=[10, 10], channels=64)\n'
-        '  (transition): Transition(192, 256, 256, 256)\n'
+        '  (transition): Transition(192, 128, 128, 128)\n'
         ')'
     )
 
@@ -50,7 +50,8 @@ def test_repr(grid: Data) -> None:
 )
 def test_parameters_of_the_paper(encoder: str, parameters: int) -> None:
     data = weighted_grid('ushape', side=40, costs='wide', seed=42)
-    for model in (BCM.from_data(data, encoder), BCM.paper(data, encoder)):
+    wide = BCM.from_data(data, encoder, hidden_channels=256)
+    for model in (wide, BCM.paper(data, encoder)):
         assert model.num_parameters() == parameters
         assert model.storage_bytes() == 4 * parameters
 
@@ -64,9 +65,11 @@ def test_storage_of_the_paper(
 ) -> None:
     data = weighted_grid('open', side=side, costs='uniform', seed=0)
     assert data.num_nodes == side * side
-    model = BCM.from_data(data)
+    model = BCM.paper(data)
     assert model.num_parameters() == parameters
     assert round(model.storage_bytes() / 1e6, 3) == megabytes
+    small = BCM.from_data(data)  # half the width
+    assert small.num_parameters() == parameters - 123_264
 
 
 def test_frozen_parameters_are_stored_but_not_counted(diamond: Data) -> None:
@@ -340,12 +343,13 @@ def test_paper(grid: Data) -> None:
     assert model.encoder.init == 'random'
     assert float(model.encoder.tables[0].detach().abs().max()) <= 10**-0.5
     assert model.terminal == 'paper'
-    assert float(model.cost_scale) == 1
+    assert float(model.cost_scale) == pytest.approx(
+        float(grid.edge_cost.mean())
+    )
     assert model.info.fingerprint == fingerprint(grid)
     assert isinstance(BCM.paper(grid, 'k_hot').encoder, KHotEncoder)
     assert BCM.paper(grid, init='smooth').encoder.init == 'smooth'
-    model = BCM.paper(grid, OneHotEncoder(100))
-    assert (model.terminal, float(model.cost_scale)) == ('paper', 1.0)
+    assert BCM.paper(grid, OneHotEncoder(100)).terminal == 'paper'
 
 
 @pytest.mark.parametrize('encoder', ['interaction', 'gnn'])

@@ -32,7 +32,7 @@ def test_scores_come_from_the_device_of_the_map(
     ids = torch.empty(7, dtype=torch.long, device='meta')
     out = model(data, ids, ids, ids, ids)
     assert (out.device.type, out.shape) == ('meta', (7, 7))
-    assert model.project_nodes(data, ids).shape == (7, 256)
+    assert model.project_nodes(data, ids).shape == (7, 128)
 
 
 def test_built_on_another_device() -> None:

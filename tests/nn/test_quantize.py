@@ -9,7 +9,10 @@ from bcm_pyg.nn.quantize import GROUP, compress, dequantize, quantize
 
 
 def slow_quantize(value: Tensor) -> tuple[list, list]:
-    """Number by number, of a matrix."""
+    """Number by number, of a matrix, along its longer side."""
+    if value.size(0) > value.size(1):
+        codes, scales = slow_quantize(value.T)
+        return [list(row) for row in zip(*codes, strict=True)], scales
     codes, scales = [], []
     for row in value.tolist():
         codes.append([])
@@ -30,25 +33,29 @@ def slow_quantize(value: Tensor) -> tuple[list, list]:
 @given(
     st.integers(0, 4),
     st.integers(0, 3 * GROUP),
+    st.booleans(),
     st.integers(-30, 30),
     st.integers(0, 2**16),
 )
 def test_integers_and_scales(
-    rows: int, columns: int, power: int, seed: int
+    rows: int, columns: int, tall: bool, power: int, seed: int
 ) -> None:
     generator = torch.Generator().manual_seed(seed)
+    rows, columns = (columns, rows) if tall else (rows, columns)
     value = torch.randn(rows, columns, generator=generator) * 10.0**power
     codes, scale = quantize(value)
     expected, scales = slow_quantize(value)
     assert codes.dtype == torch.int8
     assert codes.tolist() == expected or value.numel() == 0
     assert scale.tolist() == scales or value.numel() == 0
-    assert scale.shape == (rows, -(-columns // GROUP))
+    short, long = sorted((rows, columns))
+    assert scale.shape == (short, -(-long // GROUP))
     assert codes.is_contiguous()
     again = dequantize(codes, scale)
     assert again.dtype == torch.float32
     assert again.shape == value.shape
-    step = scale.float().repeat_interleave(GROUP, 1)[:, :columns]
+    step = scale.float().repeat_interleave(GROUP, 1)[:, :long]
+    step = step.T if rows > columns else step
     assert bool(((again - value).abs() <= 0.5001 * step).all())
     codes2, scale2 = quantize(again)
     assert torch.equal(codes2, codes)
@@ -77,7 +84,7 @@ def test_which_tensors_are_rounded() -> None:
     state = {
         'large': large,
         'flat': torch.randn(2**14),
-        'small': torch.randn(127, 128),
+        'small': torch.randn(3, 2),
         'none': torch.zeros(0, 5),
         'zero': torch.zeros(3),
         'huge': torch.tensor([1.0, 1e5]),
@@ -95,8 +102,10 @@ def test_which_tensors_are_rounded() -> None:
     assert torch.equal(half['large'], large.half())
     assert all(half[key] is state[key] for key in state.keys() - rounded)
     whole = compress(state, parameters, 'int8')
-    assert whole.keys() == state.keys() | {'large.scale'}
-    assert whole['large'].dtype == torch.int8
-    assert whole['large.scale'].dtype == torch.bfloat16
-    same = state.keys() - {'large'}
+    matrices = {'large', 'small'}
+    scales = {f'{key}.scale' for key in matrices}
+    assert whole.keys() == state.keys() | scales
+    assert {whole[key].dtype for key in matrices} == {torch.int8}
+    assert {whole[key].dtype for key in scales} == {torch.bfloat16}
+    same = state.keys() - matrices
     assert all(torch.equal(whole[key], half[key]) for key in same)

@@ -13,7 +13,7 @@ from bcm_pyg.nn import Transition
 def test_transition() -> None:
     transition = Transition(4, 8, 6)
     assert str(transition) == 'Transition(4, 8, 8, 6)'
-    assert str(Transition(192)) == 'Transition(192, 256, 256, 256)'
+    assert str(Transition(192)) == 'Transition(192, 128, 128, 128)'
     sizes = {name: tuple(p.shape) for name, p in transition.named_parameters()}
     assert sizes == {
         'lin1.weight': (8, 4),
@@ -70,7 +70,7 @@ def test_reset_parameters() -> None:
 
 
 def test_scores_start_near_zero_but_not_at_it() -> None:
-    transition = Transition(64)
+    transition = Transition(64, 256, 256)
     std = [
         float(layer.weight.detach().std())
         for layer in (transition.lin1, transition.lin2, transition.lin3)

@@ -138,7 +138,7 @@ def test_scorer_leaves_the_mode_alone(diamond: Data, training: bool) -> None:
     score = make_scorer(model, diamond)
     assert model.training is training
     assert not score.hidden.requires_grad
-    assert score.cache_bytes() == 5 * 256 * 4
+    assert score.cache_bytes() == 5 * 128 * 4
 
 
 def test_broken_weights(diamond: Data) -> None:

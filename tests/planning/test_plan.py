@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 import torch
 from helpers import assert_same_plan
 
+from bcm_pyg import BCMError
+from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.planning import Plan, Route
 
 
@@ -78,13 +81,28 @@ def test_cat_keeps_the_graph() -> None:
 
 def test_one_route() -> None:
     plan = make_plan([3, 1, 0], [], [2])
-    assert plan[0] == Route([3, 1, 0], True, 2.0, 2, 7, 0.0)
+    assert plan[0] == Route([3, 1, 0], True, 2.0, 2, 7, 0.0, 3, 0)
     assert plan[1] == Route([], False, float('inf'), 0, 5, 0.0)
     assert plan[-1] == plan[torch.tensor(2).item()] == plan[np.int64(2)]
     assert [route.nodes for route in plan] == plan.paths()
     for query in (3, -4):
         with pytest.raises(IndexError, match='no query'):
             plan[query]
+
+
+def test_routes_in_names() -> None:
+    plan = make_plan([3, 1, 0], [])
+    with pytest.raises(BCMError, match='pass the graph'):
+        plan.to_labels()
+    ends = {'starts': torch.tensor([3, 0]), 'goals': torch.tensor([0, 2])}
+    plan = replace(plan, **ends, names=['a', 'b', 'c', 'd'])
+    assert str(plan[0]) == "Route('d' -> 'a', cost=2, hops=2)"
+    assert str(plan[1]) == "Route('a' -> 'c', none found)"
+    assert plan[0].nodes == ['d', 'b', 'a']
+    assert plan.path(0) == [3, 1, 0]
+    assert plan.to_labels() == [['d', 'b', 'a'], []]
+    joined = Plan.cat([plan, plan[1:]]).to('cpu')
+    assert [route.goal for route in joined] == ['a', 'c', 'c']
 
 
 @pytest.mark.parametrize(
@@ -132,3 +150,36 @@ def test_cheaper() -> None:
     assert whole.expansions.tolist() == [7, 5 + 6, 5]
     same = plan.cheaper(torch.tensor([2]), better)  # it had a cheaper one
     assert same.paths() == plan.paths()
+
+
+def test_to_frame(diamond):
+    pd = pytest.importorskip('pandas')
+    plan = Dijkstra(diamond)([0, 0, 4], [3, 4, 4])
+    frame = plan.to_frame()
+    assert isinstance(frame, pd.DataFrame) and len(frame) == 3
+    assert [*frame.columns] == [
+        'query',
+        'start',
+        'goal',
+        'success',
+        'cost',
+        'hops',
+        'lower_bound',
+        'nodes',
+    ]
+    assert frame.start.tolist() == [0, None, 4]
+    assert frame.goal.tolist() == [3, None, 4]
+    assert frame.success.tolist() == [True, False, True]
+    assert frame.cost.tolist() == [2, float('inf'), 0]
+    assert frame.nodes.tolist() == [[0, 1, 3], [], [4]]
+    diamond.node_id = ['a', 'b', 'c', 'd', 'e']
+    named = plan.to_frame(diamond)
+    assert named.goal.tolist() == ['d', None, 'e']
+    assert named.nodes[0] == ['a', 'b', 'd']
+    assert len(Plan.empty('cpu').to_frame()) == 0
+
+
+def test_to_frame_without_pandas(diamond, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'pandas', None)
+    with pytest.raises(BCMError, match=r'pip install bcm_pyg\[geo\]'):
+        Dijkstra(diamond)(0, 3).to_frame()

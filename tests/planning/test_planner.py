@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -21,7 +23,9 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, FitConfig, Planner, fit, planning_graph
+from bcm_pyg.baselines import APF
 from bcm_pyg.datasets import sample_queries
+from bcm_pyg.graph import simplify_graph
 from bcm_pyg.nn import scoring
 from bcm_pyg.planning import (
     Corridor,
@@ -48,7 +52,7 @@ def every_query(num_nodes: int) -> tuple[list[int], list[int]]:
 
 def test_planner(planner: Planner) -> None:
     assert str(planner) == f'Planner({Corridor()}, num_nodes=5)'
-    assert planner.cache_bytes() == 5 * 256 * 4
+    assert planner.cache_bytes() == 5 * 128 * 4
     plan = planner([1, 2], [3, 3])
     assert [plan.path(0), plan.path(1)] == [[1, 3], [2, 3]]
     assert plan.cost.tolist() == [1, 0]
@@ -344,7 +348,8 @@ def test_a_trained_map_of_other_costs_is_warned_of(
     model = BCM.from_data(grid)
     other = grid.clone()
     other.edge_cost = grid.edge_cost + 1
-    Planner(model, other)  # it knows nothing yet
+    Planner(model, other)  # it knows nothing yet, and that is warned of
+    recwarn.clear()
     fit(model, grid, FitConfig(steps=1, validations=0))
     Planner(model, grid)
     assert len(recwarn) == 0
@@ -394,3 +399,62 @@ def test_a_scorer_may_have_a_unit(grid: Data) -> None:
     assert Planner(Doubled(), grid).distance(0, 99).shape == wanted.shape
     plain = Planner(lambda n, g: good(n, g), grid, 'greedy')(starts, goals)
     assert_same_plan(Planner(Doubled(), grid, 'greedy')(starts, goals), plain)
+
+
+def test_an_untrained_map_is_warned_of(grid: Data) -> None:
+    model = BCM.from_data(grid)
+    with pytest.warns(UserWarning, match='the map is untrained') as caught:
+        Planner(model, grid)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        other = BCM.from_data(grid)
+        other.load_state_dict(model.state_dict())
+        Planner(other, grid)
+        stepped = BCM.from_data(grid)
+        for value in stepped.parameters():  # as a loop of one's own would
+            value.data.add_(1e-3)
+            value.grad = torch.zeros_like(value)
+        torch.optim.SGD(stepped.parameters(), lr=0.1).step()
+        Planner(stepped, grid)
+        fitted = BCM.from_data(grid)
+        fit(fitted, grid, steps=2, validations=1)
+        Planner(fitted, grid)
+    fitted.reset_parameters()
+    assert fitted.is_untrained() and not stepped.is_untrained()
+
+
+def test_a_compiled_map_is_a_map(grid: Data) -> None:
+    model = BCM.from_data(grid)
+    fit(torch.compile(model), grid, steps=2, validations=0)
+    assert model.info.training['steps'] == 2
+    plan = Planner(torch.compile(model), grid, 'corridor')([0, 5], 99)
+    want = Planner(model, grid)([0, 5], 99)
+    assert plan.nodes.tolist() == want.nodes.tolist()
+    planner = Planner(model, grid)
+    planner.refresh(torch.compile(model))
+    assert planner([0, 5], 99).cost.tolist() == want.cost.tolist()
+
+
+@pytest.mark.parametrize('encoder', ['node_table', 'one_hot', 'landmark'])
+def test_a_graph_without_coordinates(
+    grid: Data, encoder: str, tmp_path: Path
+) -> None:
+    data = Data(edge_index=grid.edge_index, edge_cost=grid.edge_cost)
+    data.num_nodes = grid.num_nodes
+    model = BCM.from_data(data, encoder)
+    fit(model, data, steps=2, validations=0)
+    model.save(tmp_path)
+    planner = Planner(BCM.load(tmp_path, data), data)
+    starts, goals = sample_queries(data, 20)
+    assert_sound(planner(starts, goals), data, starts, goals)
+    roads = simplify_graph(data)
+    assert roads.data.get('pos') is None
+    with pytest.raises(BCMError, match="encoder 'interaction' .*needs them"):
+        BCM.from_data(data, 'interaction')
+    with pytest.raises(BCMError, match="encoder 'grid' .*needs them"):
+        BCM.from_data(data, 'grid+node_table')
+    with pytest.raises(BCMError, match='InteractionEncoder needs them'):
+        Planner(BCM.from_data(grid), data)
+    with pytest.raises(BCMError, match='APF needs them'):
+        APF(data)

@@ -27,7 +27,7 @@ NAN, INFINITE = float('nan'), float('inf')
 MAY_BE_0 = ['steps', 'validation_queries', 'validations', 'seed']
 COUNTS = [
     (kind, field.name)
-    for kind in (FitConfig, SweepTargets, ExactTargets)
+    for kind in (FitConfig, SweepTargets, ExactTargets, OneStepTargets)
     for field in fields(kind)
     if field.type in ('int', 'int | None') and field.name not in MAY_BE_0
 ]
@@ -112,7 +112,7 @@ def test_paper() -> None:
     config = FitConfig.paper(steps=5)
     assert config.targets == OneStepTargets()
     assert config.ranking == 0
-    assert config.optimizer == 'adam'
+    assert config.relative is False
     assert config.steps == 5
     assert FitConfig.paper(lr=0.5, optimizer='soap', seed=3) == FitConfig.paper(
         seed=3, optimizer='soap', lr=0.5

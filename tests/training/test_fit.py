@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import math
 import sys
@@ -602,3 +603,41 @@ def test_going_on_with_an_optimizer_of_ones_own(
 def test_a_callback_must_be_callable(grid: Data) -> None:
     with pytest.raises(BCMError, match=r'callback must be callable \(got 5\)'):
         fit(small_map(grid), grid, tiny(steps=1), callback=5)  # type: ignore[arg-type]
+
+
+def test_fields_of_the_config_are_keywords(grid: Data) -> None:
+    short, long = small_map(grid), small_map(grid)
+    long.load_state_dict(short.state_dict())
+    config = tiny(steps=9)
+    fit(short, grid, config, steps=3, lr=1e-3)
+    fit(long, grid, replace(config, steps=3, lr=1e-3))
+    assert weights(short) == weights(long)
+    history = fit(short, grid, steps=1, validation_queries=0)
+    assert history.steps == 1
+    assert short.info.training['config']['time_budget'] is None
+    with pytest.raises(BCMError, match='a keyword of fit must be.*num_epochs'):
+        fit(short, grid, num_epochs=3)
+    with pytest.raises(BCMError, match='steps must be an int'):
+        fit(short, grid, steps=-1)
+
+
+def test_a_trained_map_of_another_size_is_warned_of(grid: Data) -> None:
+    model = small_map(grid, 'gnn')
+    fit(model, grid, tiny(steps=1))
+    fit(model, grid, tiny(steps=1))
+    other = grid.clone()
+    other.edge_cost = grid.edge_cost + 1
+    fit(model, other, tiny(steps=1))  # other costs are no other graph
+    with pytest.warns(UserWarning, match='num_nodes=100 .this one has 36'):
+        fit(model, weighted_grid('open', side=6), tiny(steps=1))
+
+
+@pytest.mark.parametrize('looking', [True, False])
+def test_progress_by_default(
+    grid: Data, looking: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(shown, 'isatty', lambda: looking, raising=False)
+    monkeypatch.setattr(sys, 'stderr', shown)
+    fit(small_map(grid), grid, tiny(steps=2))
+    assert (shown.getvalue() != '') is looking

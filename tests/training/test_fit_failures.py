@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, Planner, fit
 from bcm_pyg.graph import fingerprint
-from bcm_pyg.training import targets
+from bcm_pyg.training import blocks
 
 NAN = float('nan')
 
@@ -24,14 +24,14 @@ NAN = float('nan')
 def test_interrupted_in_a_step(
     grid: Data, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = targets.OneStepBlocks.block
+    original = blocks.OneStepBlocks.block
 
-    def block(self: targets.OneStepBlocks, step: int) -> targets.Block:
+    def block(self: blocks.OneStepBlocks, step: int) -> blocks.Block:
         if step == after:
             raise KeyboardInterrupt
         return original(self, step)
 
-    monkeypatch.setattr(targets.OneStepBlocks, 'block', block)
+    monkeypatch.setattr(blocks.OneStepBlocks, 'block', block)
     model = small_map(grid).eval()
     history = fit(model, grid, tiny(targets='paper', steps=50))
     assert history.interrupted is True
@@ -51,11 +51,11 @@ def ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def signal_at(*steps: int) -> Callable[[targets.PooledBlocks, int], Any]:
+def signal_at(*steps: int) -> Callable[[blocks.PooledBlocks, int], Any]:
     """Ctrl-C while the block of a step is made."""
-    original = targets.PooledBlocks.block
+    original = blocks.PooledBlocks.block
 
-    def block(self: targets.PooledBlocks, step: int) -> targets.Block:
+    def block(self: blocks.PooledBlocks, step: int) -> blocks.Block:
         for _ in range(steps.count(step)):
             signal.raise_signal(signal.SIGINT)
         return original(self, step)
@@ -75,7 +75,7 @@ def test_ctrl_c_with_a_checkpoint_loses_no_step(
     stopped = small_map(grid)
     stopped.load_state_dict(start)
     with monkeypatch.context() as patch:
-        patch.setattr(targets.PooledBlocks, 'block', signal_at(5))
+        patch.setattr(blocks.PooledBlocks, 'block', signal_at(5))
         first = fit(stopped, grid, config, checkpoint=tmp_path / 'run')
     assert first.interrupted and first.steps == 6
     again = fit(small_map(grid), grid, config, checkpoint=tmp_path / 'run')
@@ -91,7 +91,7 @@ def test_ctrl_c_with_a_checkpoint_loses_no_step(
 def test_a_second_ctrl_c_does_not_wait(
     grid: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(targets.PooledBlocks, 'block', signal_at(5, 5))
+    monkeypatch.setattr(blocks.PooledBlocks, 'block', signal_at(5, 5))
     history = fit(
         small_map(grid), grid, tiny(steps=9), checkpoint=tmp_path / 'run'
     )
@@ -183,16 +183,16 @@ def test_a_rate_that_is_too_high(grid: Data, kind: str, optimizer: str) -> None:
 def test_a_loss_that_is_not_finite(
     grid: Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = targets.OneStepBlocks.block
+    original = blocks.OneStepBlocks.block
 
-    def block(self: targets.OneStepBlocks, step: int) -> targets.Block:
+    def block(self: blocks.OneStepBlocks, step: int) -> blocks.Block:
         made = original(self, step)
         if step < 3:
             return made
         # Finite, but its square is not.
         return made._replace(next_value=made.next_value + 1e38)
 
-    monkeypatch.setattr(targets.OneStepBlocks, 'block', block)
+    monkeypatch.setattr(blocks.OneStepBlocks, 'block', block)
     model = small_map(grid)
     states = []
     config = tiny(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from helpers import dense_embeddings, random_graphs, tiny_map
@@ -10,7 +12,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, FitConfig, planning_graph
 from bcm_pyg.nn.scoring import block_values
-from bcm_pyg.training import Block, Run
+from bcm_pyg.training import Block, OneStepTargets, Run
 from bcm_pyg.training.objective import (
     bellman_loss,
     bellman_target,
@@ -93,8 +95,12 @@ def slow_loss(
     sources: list[int],
     goals: list[int],
     is_reached: list[list[bool]],
+    inner: list[int] | None = None,
 ) -> Tensor:
-    """The paper's objective, one transition at a time."""
+    """The paper's objective, one transition at a time.
+
+    With :obj:`inner`, of transitions into these nodes alone.
+    """
     o = dense_embeddings(model, data)
     ways = neighbours(data, float(model.cost_scale))
 
@@ -106,6 +112,8 @@ def slow_loss(
     def bootstrap(j: int, g: int) -> float:  # sg[min_k D_j(k; g)]
         best = INF
         for k, cost in ways[j]:
+            if not is_reached[k][g]:
+                continue
             if k == g:
                 last = cost if model.terminal == 'calibrated' else 0.0
                 best = min(best, last)
@@ -119,6 +127,8 @@ def slow_loss(
             for j, cost in ways[i]:
                 if j == g or i == g:
                     continue  # the route ends, or has ended
+                if inner is not None and j not in inner:
+                    continue
                 value = bootstrap(j, g) if is_reached[j][g] else INF
                 if value == INF:
                     continue
@@ -146,12 +156,12 @@ def hand_made_block(
     adjacency = Adjacency.from_data(data)
     edge, row = adjacency.out_edges(sources)
     head = adjacency.dst[edge]
+    reach = torch.tensor(reached(data))[:, goals] if mask else None
     value = block_values(
-        model, model.project_nodes(data), adjacency, head, goals
+        model, model.project_nodes(data), adjacency, head, goals, reach
     )
-    if mask:
-        reach = torch.tensor(reached(data))[head][:, goals]
-        value = value.masked_fill(~reach, INF)
+    if reach is not None:
+        value = value.masked_fill(~reach[head], INF)
     return Block(sources, goals, edge, row, value)
 
 
@@ -201,6 +211,47 @@ def test_block_loss_against_the_paper(
         for value in (loss, expected)
     )
     torch.testing.assert_close(got, wanted, rtol=1e-3, atol=1e-4)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    random_graphs(9),
+    st.sampled_from(['paper', 'calibrated']),
+    st.integers(1, 8),
+    st.integers(0, 2**16),
+)
+def test_block_loss_of_patches(
+    raw: Data, terminal: str, patch: int, seed: int
+) -> None:
+    """One pass gives scores and values, and with shares of the goals too."""
+    torch.manual_seed(seed)
+    data = planning_graph(raw)
+    model = tiny_map(data, terminal=terminal)
+    config = replace(
+        PAPER, sources=6, goals=3, targets=OneStepTargets(patch=patch)
+    )
+    run = run_of(model, data)._replace(config=config)
+    blocks = config.target_settings.blocks(run)
+    for step in range(2):
+        block = blocks.block(step)
+        sources = block.sources.tolist()
+        expected = slow_loss(
+            model, data, sources, block.goals.tolist(), reached(data), sources
+        )
+        losses = [block_loss(run, block)]
+        shares = slice(0, 1), slice(1, block.goals.numel())
+        losses.append(sum(block_loss(run, block, part) for part in shares))
+        for loss in losses:
+            torch.testing.assert_close(loss, expected, rtol=1e-4, atol=1e-5)
+            assert loss.requires_grad == losses[0].requires_grad
+        if not expected.requires_grad:
+            continue
+        parameters = list(model.parameters())
+        got, wanted = (
+            torch.autograd.grad(value, parameters, materialize_grads=True)
+            for value in (losses[0], expected)
+        )
+        torch.testing.assert_close(got, wanted, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize('terminal', ['paper', 'calibrated'])

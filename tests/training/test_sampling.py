@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, planning_graph
 from bcm_pyg.datasets import weighted_grid
-from bcm_pyg.training.sampling import PairSampler
+from bcm_pyg.training.sampling import PairSampler, Patches
 from bcm_pyg.utils import Adjacency
 
 
@@ -175,3 +175,62 @@ def test_near_sources_where_little_is_known(unknown: float) -> None:
     m = (256 ** torch.linspace(0, 1, 1001)).floor()
     expected = float((1 - 0.99**m).mean())
     assert abs(float((near == 7).float().mean()) - expected) < 0.04
+
+
+@settings(deadline=None, max_examples=30)
+@given(graph=random_graphs(), size=st.integers(1, 9), seed=st.integers(0, 99))
+def test_patches_hold_every_source_once(
+    graph: Data, size: int, seed: int
+) -> None:
+    data = planning_graph(graph)
+    sampler = make_sampler(data, seed)
+    tails = data.edge_index[0].unique().tolist()
+    order = sampler.patches(size)
+    assert order.sort().values.tolist() == tails
+    # Weak components are not mixed.
+    parts = sampler.reachability.weak[order].unique_consecutive()
+    assert parts.unique().numel() == parts.numel()
+    goals = set(sampler.goals_of(order, 3).tolist())
+    nxg = to_nx(data).to_undirected()
+    assert any(goals <= part for part in nx.connected_components(nxg))
+    assert goals <= set(data.edge_index[1].tolist())
+
+
+def test_patches_are_nearest_to_their_centres(grid: Data) -> None:
+    """Slowly: a search from every centre, and the first of the nearest."""
+    sampler, nxg = make_sampler(grid, 3), to_nx(grid)
+    sources = grid.edge_index[0].unique()
+    state = sampler.generator.get_state()
+    order = sampler.patches(7).tolist()
+    sampler.generator.set_state(state)
+    num = sources.numel() // 7
+    centres = sources[sampler.permutation(sources.numel())[:num]].tolist()
+    hops = [nx.single_source_shortest_path_length(nxg, c) for c in centres]
+    near = {
+        node: min((hops[c][node], c) for c in range(num))[1] for node in order
+    }
+    assert order == sorted(near, key=lambda node: (near[node], node))
+    for centre in range(num):
+        patch = [node for node in order if near[node] == centre]
+        assert nx.is_connected(nxg.subgraph(patch).to_undirected())
+
+
+def test_sources_are_dealt_out_in_rounds(grid: Data) -> None:
+    patches = Patches(make_sampler(grid), size=5)
+    total = patches.order.numel()
+    first = patches.order
+    seen = torch.cat([patches.take(10) for _ in range(total // 10)])
+    assert seen.tolist() == first[: seen.numel()].tolist()
+    assert patches.take(10).tolist() == patches.order[:10].tolist()
+    assert not torch.equal(patches.order, first)
+    everything = patches.take(2 * total)
+    assert everything.sort().values.tolist() == first.sort().values.tolist()
+
+
+def test_every_source_is_dealt_out_about_equally_often() -> None:
+    data = planning_graph(weighted_grid('ushape', 10, 'wide', 7))
+    patches = Patches(make_sampler(data), size=8)
+    drawn = torch.cat([patches.take(16) for _ in range(2000)])
+    share = drawn.bincount()[data.edge_index[0].unique()].float()
+    share /= share.mean()
+    assert 0.9 < float(share.min()) and float(share.max()) < 1.1

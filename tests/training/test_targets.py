@@ -20,8 +20,11 @@ from small_fits import targets_of
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, FitConfig, planning_graph
+from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.nn import Transition, encoder_resolver
+from bcm_pyg.nn.scoring import with_terminal
 from bcm_pyg.training import Block, Blocks, Run
+from bcm_pyg.training.objective import next_values
 from bcm_pyg.training.sampling import PairSampler
 from bcm_pyg.utils import Adjacency, Processes
 
@@ -119,6 +122,30 @@ def shortest(model: BCM, data: Data) -> list[list[float]]:
     return out
 
 
+def values_behind(model: BCM, data: Data, block: Block) -> torch.Tensor:
+    """The values that a block is trained on."""
+    adjacency = Adjacency.from_data(data)
+    head, cost = data.edge_index[1, block.edge], adjacency.cost[block.edge]
+    scores = model(data, block.sources, head, block.goals, block.source)
+    at_goal, cost = head[:, None] == block.goals, cost / model.cost_scale
+    seen = with_terminal(scores, at_goal, cost[:, None], model.terminal)
+    return next_values(block, seen)
+
+
+def assert_patches(
+    model: BCM, data: Data, block: Block, value: list[list[float]]
+) -> None:
+    """Sources have the values that a block of one backup is trained on."""
+    known = set(block.sources.tolist())
+    assert len(known) == block.sources.numel()
+    unknown = [
+        [x if x == INFINITE or node in known else math.nan for x in line]
+        for node, line in enumerate(value)
+    ]
+    behind = values_behind(model, data, block)
+    assert_block(block._replace(next_value=behind), data, unknown)
+
+
 def assert_block(block: Block, data: Data, value: list[list[float]]) -> None:
     """A block holds all edges of its sources, and the values behind them."""
     ways = out_edges(data)
@@ -133,26 +160,40 @@ def assert_block(block: Block, data: Data, value: list[list[float]]) -> None:
     wanted = torch.tensor(
         [[value[head][goal] for goal in goals] for _, _, head in expected]
     )
-    torch.testing.assert_close(block.next_value, wanted, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(
+        block.next_value, wanted, rtol=1e-4, atol=1e-4, equal_nan=True
+    )
     assert not block.next_value.requires_grad
 
 
 @pytest.mark.parametrize('terminal', TERMINALS)
 @pytest.mark.parametrize('encoder', ALL_ENCODERS)
-def test_fresh_targets_are_the_minima_at_the_heads(
+def test_one_backup_takes_the_minima_at_the_heads(
     encoder: str, terminal: str
 ) -> None:
     data = planning_graph(random_graph(14, 26, seed=8))
     model = small_map(data, encoder, terminal)
     value = network_values(model, data)
     assert any(INFINITE in line for line in value)
-    targets = blocks_of(model, data, 'paper')
+    targets = blocks_of(model, data, 'paper', patch=4)
     for step in range(4):
-        assert_block(targets.block(step), data, value)
+        assert_patches(model, data, targets.block(step), value)
     # They follow the map from step to step.
     with torch.no_grad():
         model.transition.lin3.weight.mul_(2)
-    assert_block(targets.block(4), data, network_values(model, data))
+    value = network_values(model, data)
+    assert_patches(model, data, targets.block(4), value)
+
+
+def test_most_heads_of_a_patch_are_in_it() -> None:
+    data = planning_graph(weighted_grid('ushape', 20, 'wide', 7))
+    model = small_map(data, 'interaction', 'paper')
+    targets = blocks_of(model, data, 'paper', patch=8)
+    shares = [
+        float(targets.block(step).next_value.isnan().float().mean())
+        for step in range(50)
+    ]
+    assert 0.3 < sum(shares) / 50 < 0.6
 
 
 @pytest.mark.parametrize('terminal', TERMINALS)
@@ -237,12 +278,15 @@ def test_what_holds_for_all_targets(
     exact, nxg = shortest(model, data), to_nx(data)
     for step in range(2):
         block = targets.block(step)
-        assert block.sources.shape == (12,)
         assert 1 <= block.goals.numel() <= 4
-        for source in block.sources.tolist():
-            assert any(
-                nx.has_path(nxg, source, g) for g in block.goals.tolist()
-            )
+        reaching = [
+            any(nx.has_path(nxg, source, g) for g in block.goals.tolist())
+            for source in block.sources.tolist()
+        ]
+        if kind == 'paper':
+            assert_patches(model, data, block, network_values(model, data))
+            continue
+        assert len(reaching) == 12 and all(reaching)
         heads = data.edge_index[1, block.edge].tolist()
         for head, line in zip(heads, block.next_value.tolist(), strict=True):
             for goal, value in zip(block.goals.tolist(), line, strict=True):
@@ -287,7 +331,10 @@ def test_the_smallest_graph(kind: str) -> None:
     )
     model = small_map(data, 'one_hot', 'calibrated')
     block = blocks_of(model, data, kind, goal_pool=256).block(0)
-    assert block.sources.tolist() == [0] * 12
+    times = 1 if kind == 'paper' else 12
+    assert block.sources.tolist() == [0] * times
     assert block.goals.tolist() == [1]
-    assert block.edge.tolist() == [0] * 12
-    assert block.next_value.tolist() == [[0.0]] * 12
+    assert block.edge.tolist() == [0] * times
+    known = math.nan if kind == 'paper' else 0.0
+    wanted = torch.full((times, 1), known)
+    torch.testing.assert_close(block.next_value, wanted, equal_nan=True)

@@ -30,7 +30,7 @@ from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.nn import Transition, encoder_resolver
 from bcm_pyg.planning import plan_distributed
-from bcm_pyg.training import ExactTargets, SweepTargets, targets
+from bcm_pyg.training import ExactTargets, SweepTargets, blocks
 from bcm_pyg.training import checkpoint as checkpoints
 
 POOL = {'goal_pool': 9, 'refresh': 5, 'refresh_every': 3}
@@ -181,14 +181,14 @@ def stopped_run() -> dict[str, Any]:
 def killed_run(rank: int, checkpoint: Path) -> None:
     """Process 1 is gone in the middle of a step."""
     checkpoints.CHECKPOINT_EVERY = 0.0
-    original = targets.PooledBlocks.block
+    original = blocks.PooledBlocks.block
 
-    def block(self: targets.PooledBlocks, step: int) -> targets.Block:
+    def block(self: blocks.PooledBlocks, step: int) -> blocks.Block:
         if rank == 1 and step == KILLED_AT:
             os.kill(os.getpid(), signal.SIGKILL)
         return original(self, step)
 
-    targets.PooledBlocks.block = block  # type: ignore[method-assign]
+    blocks.PooledBlocks.block = block  # type: ignore[method-assign]
     data = graph('grid')
     fit(make_map(data, small=True), data, KILLED, checkpoint=checkpoint)
 

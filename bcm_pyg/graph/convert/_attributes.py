@@ -1,5 +1,6 @@
 """What to read where in a networkx graph."""
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
@@ -19,6 +20,9 @@ VECTOR_NAMES = ('pos', 'position', 'coord', 'coords', 'coordinates', 'xy')
 AXIS_NAMES = (('x', 'y'), ('easting', 'northing'))
 LATITUDES = {'lon': 'lat', 'lng': 'lat', 'long': 'lat', 'longitude': 'latitude'}
 DEGREE_NAMES = tuple(LATITUDES.items())
+
+#: A line as well-known text, as OSMnx writes it.
+WKT_LINE = r'LINESTRING\s*(?:Z|M|ZM)?\s*\(([^()]*)\)'
 
 #: What Python, NumPy and PyTorch raise for values that are not numbers.
 NOT_A_NUMBER = (TypeError, ValueError, OverflowError, RuntimeError)
@@ -230,6 +234,20 @@ def as_vectors(
             )
         vectors.append(vector)
     return np.stack(vectors)
+
+
+def as_line(value: Any) -> np.ndarray | None:
+    """Points [P, A] of a line: WKT, shapely, or a list; None if it is none."""
+    try:
+        if isinstance(value, str):
+            found = re.fullmatch(WKT_LINE, value.strip(), re.IGNORECASE)
+            texts = [] if found is None else found[1].split(',')
+            value = [[float(x) for x in text.split()] for text in texts]
+        line = np.array(getattr(value, 'coords', value), dtype=np.float64)
+    except (*NOT_A_NUMBER, NotImplementedError):  # shapely has lines of lines
+        return None
+    is_line = line.ndim == 2 and len(line) > 1 and line.shape[1] > 1
+    return line if is_line and np.isfinite(line).all() else None
 
 
 def _number(value: object) -> float:

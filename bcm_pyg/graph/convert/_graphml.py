@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from os import PathLike
 from typing import Any, NamedTuple
@@ -69,6 +70,15 @@ def read_graphml(
                 raise BCMError(f'a part has more than {MAX_TOKEN:,} bytes')
         parser.Parse(b'', True)
         return reader.result()
+
+
+def as_labels(ids: list[Any]) -> list[Any]:
+    """Labels of the nodes of a file: integers if all ids are numbers."""
+    if not all(re.fullmatch('-?[0-9]{1,18}', str(label)) for label in ids):
+        return ids
+    numbers = [int(str(label)) for label in ids]
+    # '7' and '07' are two nodes.
+    return numbers if len(set(numbers)) == len(numbers) else ids
 
 
 class _Key(NamedTuple):

@@ -36,7 +36,7 @@ def from_arrays(
         **extras (optional): Other attributes with one entry per node or per
             edge, such as :obj:`lonlat`. If there are as many nodes as edges,
             names of edge attributes must contain "edge". A string or a number
-            belongs to the whole graph.
+            belongs to the whole graph, and so do :obj:`bends`.
     """
     raw = Data()
     arrays = {'pos': pos, 'edge_index': edge_index, 'edge_cost': edge_cost}
@@ -60,6 +60,8 @@ def _extra(name: str, value: Array, raw: Data) -> Any:
         return value
     out = _copied(name, value)
     nodes, edges = graph_sizes(raw.pos, raw.edge_index)
+    if name == 'bends':  # has a check of its own
+        return out
     if num_entries(name, out) not in (nodes, edges):
         raise BCMError(
             f'{name} must have one entry per node ({nodes}) or per edge '

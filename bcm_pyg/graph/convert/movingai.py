@@ -54,6 +54,7 @@ def read_movingai(
     :math:`(x, y)` in a :obj:`.map` (y downward, as published) or
     :math:`(x, y, z)` in a :obj:`.3dmap`. Steps are those of
     :func:`~bcm_pyg.graph.from_occupancy`, as the published lengths assume.
+    :obj:`matrix_axes` says that a picture has columns first, and
     :obj:`map_name` is the name of the file without its endings.
 
     Args:
@@ -75,6 +76,7 @@ def read_movingai(
     if not is_3d:  # from row and column to x and y
         for name in ('pos', 'coord', 'grid_size'):
             data[name] = data[name].flip(1)
+        data.matrix_axes = torch.tensor([[1, 0]])  # rows, columns
     data.map_name = _map_name(str(path))
     return data
 

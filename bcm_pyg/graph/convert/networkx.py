@@ -1,3 +1,4 @@
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -8,6 +9,7 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.geo import are_degrees, local_metres, warn_of_degrees
 
+from .._bends import from_lines
 from ..labels import as_node_id
 from ..planning_graph import planning_graph
 from . import _attributes as source
@@ -27,10 +29,12 @@ def from_networkx(
 ) -> Data:
     r"""A planning graph from a networkx graph of any kind.
 
-    Only coordinates and costs are read (numbers may be strings), and the graph
-    is not changed. An edge of an undirected graph goes both ways; the cheapest
-    of parallel edges is kept. :obj:`data.node_id` holds the nodes as labels:
-    see :func:`~bcm_pyg.graph.nodes_from_labels`.
+    Only coordinates, costs and bends are read (numbers may be strings), and the
+    graph is not changed. An edge of an undirected graph goes both ways; the
+    cheapest of parallel edges is kept. :obj:`data.node_id` holds the nodes as
+    labels: see :func:`~bcm_pyg.graph.nodes_from_labels`. Bends come from an
+    edge attribute :obj:`geometry`, a line of shapely, its text (WKT) or a list
+    of points: see :func:`~bcm_pyg.graph.route_points`.
 
     Args:
         graph (networkx.Graph): Also a :class:`DiGraph`, :class:`MultiGraph` or
@@ -58,7 +62,7 @@ def from_networkx(
     """
     nodes, edges = source.nodes_and_edges(graph)
     crs = graph.graph.get('crs')
-    position, lonlat = _coordinates(nodes, pos, project, crs)
+    position, lonlat = coordinates(nodes, pos, project, crs)
     return build(nodes, edges, cost, position, lonlat, nodes.labels)
 
 
@@ -81,6 +85,7 @@ def build(
     )
     if lonlat is not None:
         raw.lonlat = torch.from_numpy(lonlat)
+    _add_bends(raw, edges, [position, *([] if lonlat is None else [lonlat])])
     cost = source.cost_name(edges) if cost is None else cost
     name = cost if isinstance(cost, str) else 'cost'
     if isinstance(cost, str):
@@ -105,7 +110,32 @@ def build(
     return planning_graph(raw)
 
 
-def _coordinates(
+def _add_bends(
+    raw: Data, edges: source.Edges, systems: list[np.ndarray]
+) -> None:
+    """Keeps the bends of edges that have a line as their geometry."""
+    found = [values.get('geometry') for values in edges.attributes]
+    lines = [None if x is None else source.as_line(x) for x in found]
+    tail, head = raw.edge_index.numpy()
+    bends, num_bad = from_lines(lines, tail, head, systems)
+    num_bad += sum(
+        x is not None and line is None
+        for x, line in zip(found, lines, strict=True)
+    )
+    if num_bad:
+        warnings.warn(
+            f'{num_bad} of {len(lines)} edges have a geometry that is no line '
+            'between their nodes: they are drawn straight',
+            UserWarning,
+            stacklevel=4,
+        )
+    if len(bends.points) == 0:
+        return
+    raw.edge_bends = torch.from_numpy(bends.span)
+    raw.bends = torch.from_numpy(bends.points)[None]
+
+
+def coordinates(
     nodes: source.Nodes, pos: Position | None, project: bool, crs: Any
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Coordinates to plan with; longitudes and latitudes where known."""

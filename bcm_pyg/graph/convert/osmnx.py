@@ -1,4 +1,3 @@
-import re
 from os import PathLike
 from typing import Any
 
@@ -8,7 +7,7 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.geo import are_degrees, local_metres, warn_of_degrees
 
 from . import _attributes as source
-from ._graphml import read_graphml
+from ._graphml import as_labels, read_graphml
 from .networkx import Cost, build
 
 #: Attributes of nodes that may be coordinates.
@@ -24,11 +23,11 @@ def from_osmnx(
 ) -> Data:
     r"""A planning graph from a street network of OSMnx.
 
-    Only :obj:`x`, :obj:`y` and one cost are read. The cheapest of parallel
-    streets is kept; nothing else is dropped (see
-    :func:`~bcm_pyg.graph.largest_component`). OSMnx need not be installed.
-    :obj:`data.node_id` holds the OSM ids of the nodes, :obj:`data.lonlat` their
-    longitudes and latitudes where known.
+    Only :obj:`x`, :obj:`y`, one cost and the bends of streets, their
+    :obj:`geometry`, are read. The cheapest of parallel streets is kept; nothing
+    else is dropped (see :func:`~bcm_pyg.graph.largest_component`). Neither
+    OSMnx nor shapely need be installed. :obj:`data.node_id` holds the OSM ids
+    of the nodes, :obj:`data.lonlat` their longitudes and latitudes where known.
 
     Args:
         graph (networkx.MultiDiGraph or str or os.PathLike): The network, or a
@@ -49,7 +48,7 @@ def from_osmnx(
     def wanted(owner: str, name: str) -> bool:
         if owner == 'node':
             return name.lower() in PLACES
-        return name == cost or not isinstance(cost, str)
+        return name in (cost, 'geometry') or not isinstance(cost, str)
 
     is_file = isinstance(graph, (str, PathLike))
     if is_file:
@@ -67,11 +66,7 @@ def from_osmnx(
             xy = local_metres(lonlat)
         else:
             warn_of_degrees(2)
-    labels = nodes.labels
-    if is_file and all(re.fullmatch('[0-9]{1,18}', str(n)) for n in labels):
-        numbers = [int(str(label)) for label in labels]
-        if len(set(numbers)) == len(numbers):  # '7' and '07' are two nodes
-            labels = list(numbers)
+    labels = as_labels(nodes.labels) if is_file else nodes.labels
     return build(nodes, edges, cost, xy, lonlat, labels)
 
 

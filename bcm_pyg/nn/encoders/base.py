@@ -25,6 +25,9 @@ class NodeEncoder(torch.nn.Module, ABC):
     #: gets some nodes of the graph without edges; :obj:`n_id` are their ids.
     per_node: bool = False
 
+    #: Whether it reads coordinates, which a graph may lack.
+    needs_pos: bool = True
+
     @classmethod
     def from_data(cls, data: Data, **kwargs: Any) -> Self:
         """An encoder of the right size for a canonical graph.
@@ -91,9 +94,14 @@ def node_ids(data: Data, num_nodes: int | None = None) -> Tensor:
     """
     # A whole graph may carry an n_id of its own, as PyG's loaders set it.
     is_whole = data.get('edge_index') is not None
-    num = data.pos.size(0) if is_whole else data.get('graph_nodes')
+    num = data.get('graph_nodes')
+    if is_whole:  # compiled code cannot ask for data.num_nodes
+        pos = data.get('pos')
+        num = data.num_nodes if pos is None else pos.size(0)
     if num_nodes is not None and num not in (None, num_nodes):
         raise BCMError(
             f'encoder was built for {num_nodes} nodes (got a graph of {num})'
         )
-    return torch.arange(num, device=data.pos.device) if is_whole else data.n_id
+    if not is_whole:
+        return data.n_id
+    return torch.arange(num, device=data.edge_index.device)

@@ -39,6 +39,7 @@ class ConcatEncoder(NodeEncoder):
         self.encoders = torch.nn.ModuleList(encoders)
         self.out_channels = sum(part.out_channels for part in encoders)
         self.per_node = all(part.per_node for part in encoders)
+        self.needs_pos = any(part.needs_pos for part in encoders)
 
     @classmethod
     def from_data(

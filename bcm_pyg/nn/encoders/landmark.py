@@ -47,6 +47,7 @@ class LandmarkEncoder(NodeEncoder):
     """
 
     per_node = True
+    needs_pos = False
 
     distances: Tensor
 

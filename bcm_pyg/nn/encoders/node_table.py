@@ -13,8 +13,8 @@ from .base import NodeEncoder, node_ids
 class NodeTableEncoder(NodeEncoder):
     r"""One short learned vector per node, :math:`\psi(x_n) = \mathbf{t}_n`.
 
-    It stores :math:`4 C` bytes a node; a one-hot code takes 1,024 in a first
-    layer that is 256 wide. It ignores coordinates, so it works best beside an
+    It stores :math:`4 C` bytes a node; a one-hot code takes 512 in a first
+    layer that is 128 wide. It ignores coordinates, so it works best beside an
     encoder that uses them, as :obj:`"interaction+node_table"`.
 
     Args:
@@ -26,6 +26,7 @@ class NodeTableEncoder(NodeEncoder):
     """
 
     per_node = True
+    needs_pos = False
 
     def __init__(self, num_nodes: int, channels: int = 8) -> None:
         super().__init__()

@@ -23,6 +23,7 @@ class OneHotEncoder(NodeEncoder):
     """
 
     per_node = True
+    needs_pos = False
 
     def __init__(self, num_nodes: int) -> None:
         super().__init__()

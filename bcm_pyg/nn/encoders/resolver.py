@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.graph.planning_graph import check_pos
 
 from .base import NodeEncoder
 from .concat import ConcatEncoder
@@ -85,6 +86,9 @@ def encoder_resolver(name: str, data: Data, **kwargs: Any) -> NodeEncoder:
     """
     if isinstance(name, str) and '+' in name:
         return ConcatEncoder.from_data(data, name.split('+'), **kwargs)
+    if encoder_class(name).needs_pos:
+        hint = "unlike 'node_table' and 'landmark'"
+        check_pos(data, f'encoder {name!r} ({hint})')
     if name == 'interaction':
         name = _interaction(data, **kwargs)
     kind = encoder_class(name)

@@ -85,13 +85,13 @@ def test_scripts_run_without_maps(script, folders, capsys):
     assert path.read_text() == before
 
 
-#: By hand for side 10: tables of 256 numbers a node or an axis code (64 for
+#: By hand for side 10: tables of 128 numbers a node or an axis code (64 for
 #: interaction), and the transition MLP on top of them.
 PARAMETERS = {
-    'one_hot': 256 * 100 + 131_840,
-    'k_hot': 256 * 20 + 131_840,
-    'interaction': 64 * 20 + 180_992,
-    'gnn': 195_072,
+    'one_hot': 128 * 100 + 33_152,
+    'k_hot': 128 * 20 + 33_152,
+    'interaction': 64 * 20 + 57_728,
+    'gnn': 82_432,
 }
 
 

@@ -234,7 +234,7 @@ def test_nothing_to_plan(kind):
 
 def test_ragged_attributes_do_not_matter():
     graph = ring(nx.MultiDiGraph)
-    graph.add_edge('a', 'b', weight=0.5, geometry=object(), oneway=None)
+    graph.add_edge('a', 'b', weight=0.5, shape=object(), oneway=None)
     graph.nodes['a']['highway'] = ['a', {}]
     graph.nodes['b'][('a', 'tuple')] = 1
     graph.edges['a', 'b', 0][5] = 1

@@ -1,0 +1,608 @@
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import torch
+from scipy.sparse.csgraph import dijkstra
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.baselines import Dijkstra
+from bcm_pyg.datasets import sample_queries
+from bcm_pyg.errors import BCMError
+from bcm_pyg.explorer import write_explorer
+from bcm_pyg.graph import (
+    SimplifiedGraph,
+    as_graph,
+    fingerprint,
+    largest_component,
+    planning_graph,
+    simplify_graph,
+)
+from bcm_pyg.graph.names import Names
+from bcm_pyg.graph.planning_graph import owner_of, take
+from bcm_pyg.metrics import Report, evaluate
+from bcm_pyg.nn import BCM
+from bcm_pyg.planning import Plan, Planner, Readout, Route
+from bcm_pyg.planning.alternatives import alternative_routes
+from bcm_pyg.plotting import plot_route
+from bcm_pyg.training import FitConfig, History, fit
+from bcm_pyg.training.snapshots import Recorder, Snapshot
+from bcm_pyg.utils import Adjacency, check_float, check_int
+
+from . import folder
+from .folder import Parts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: A graph of which more nodes stay is not simplified: it would not pay.
+MOST_KEPT = 0.9
+#: For the lower bounds of routes.
+LANDMARKS = 16
+#: Bytes of exact distances held at a time.
+MAX_BYTES = 2**27
+
+
+class CognitiveMap:
+    r"""A graph, the map that was learned of it, and a planner, in one object.
+
+    Nodes are called by the names of the source: nodes of a networkx graph, OSM
+    ids, cells of an occupancy array. Only where it has none, as a PyG graph
+    without :obj:`node_id`, they are called by their positions in the source.
+    What is a name is never taken as a position. One name or several are given
+    alike: a name, a list, an array, a tensor or a pandas Series.
+
+    :meth:`learn` makes one, :meth:`load` reads one. From parts of your own:
+
+    Args:
+        data (torch_geometric.data.Data): The graph.
+        model (BCM, optional): The map of the graph, or of the simplified one.
+            Without it, all answers are exact, by search. (default: :obj:`None`)
+        simplified (SimplifiedGraph, optional): The graph simplified. (default:
+            :obj:`None`)
+        readout (Readout or str, optional): How routes are read. (default:
+            :class:`~bcm_pyg.planning.Corridor`)
+        history (History, optional): Of the training. (default: an empty one)
+        snapshots (Sequence[Snapshot], optional): Maps from the training.
+            (default: none)
+
+    Attributes:
+        data: The graph that routes are on, canonical, with :obj:`node_id`;
+            :obj:`data.dropped_nodes` counts those outside of the largest
+            component.
+        simplified: The simplified graph, or None.
+        model: The map, or None where there was nothing to learn.
+        planner: Answers queries.
+        history: What happened during training.
+        snapshots: Maps from the training, the last as it is now.
+
+    Example:
+        >>> import networkx as nx
+        >>> from bcm_pyg import CognitiveMap
+        >>> graph = nx.Graph()
+        >>> graph.add_node('Ayr', pos=(0.0, 0.0))
+        >>> graph.add_node('Bath', pos=(3.0, 4.0))
+        >>> graph.add_edge('Ayr', 'Bath', cost=5.0)
+        >>> atlas = CognitiveMap.learn(graph)  # a tree: nothing to learn
+        >>> atlas.route('Bath', 'Ayr')
+        Route('Bath' -> 'Ayr', cost=5, hops=1)
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        model: BCM | None = None,
+        *,
+        simplified: SimplifiedGraph | None = None,
+        readout: Readout | str | None = None,
+        history: History | None = None,
+        snapshots: Sequence[Snapshot] = (),
+    ) -> None:
+        self.data = planning_graph(data)
+        self.simplified = simplified
+        self.model = model
+        self.history = History() if history is None else history
+        self.snapshots = list(snapshots)
+        self.planner: Planner | Dijkstra = Dijkstra(self.data)
+        if model is not None:
+            graph = self.data if simplified is None else simplified
+            self.planner = Planner(model, graph, readout, landmarks=LANDMARKS)
+        self._names = Names(self.data)
+
+    @classmethod
+    def learn(
+        cls,
+        graph: Any,
+        budget: float = 300,
+        *,
+        encoder: str | torch.nn.Module | None = None,
+        config: FitConfig | None = None,
+        readout: Readout | str | None = None,
+        simplify: bool = True,
+        snapshots: int = 0,
+        seed: int = 0,
+        checkpoint: str | PathLike[str] | None = None,
+        progress: bool | None = None,
+    ) -> Self:
+        """Learns the map of a graph.
+
+        The largest component in which every node can reach every other is
+        taken, dead ends and chains are simplified away, and a map of the rest
+        is trained. On a tree or a ring there is nothing to learn: exact search
+        answers.
+
+        Args:
+            graph (Any): A PyG :obj:`Data`; a networkx graph, also one of
+                OSMnx; a file (:obj:`.graphml`, :obj:`.npz`, :obj:`.map`); or an
+                occupancy array, True or 1 where blocked.
+            budget (float, optional): Seconds of training. (default: 300)
+            encoder (str or torch.nn.Module, optional): As in
+                :meth:`BCM.from_data`. (default: :obj:`None`)
+            config (FitConfig, optional): How to train, in place of
+                :obj:`budget` and :obj:`seed`. (default: :obj:`None`)
+            readout (Readout or str, optional): How routes are read. (default:
+                :class:`~bcm_pyg.planning.Corridor`)
+            simplify (bool, optional): Whether to simplify the graph, where it
+                pays. (default: :obj:`True`)
+            snapshots (int, optional): How many maps to keep from the training,
+                at most. (default: :obj:`0`)
+            seed (int, optional): Of the first weights and of training.
+                (default: :obj:`0`)
+            checkpoint (str or os.PathLike, optional): See
+                :func:`~bcm_pyg.fit`. (default: :obj:`None`)
+            progress (bool, optional): Whether to show a bar. (default: in a
+                terminal)
+        """
+        data = largest_component(as_graph(graph))
+        if config is None:
+            config = FitConfig(time_budget=budget, seed=seed)
+        core, simplified = data, None
+        if simplify:
+            try:
+                simplified = simplify_graph(data)
+            except BCMError:  # no edge would be left
+                return cls(data, readout=readout)
+            if simplified.node.numel() > MOST_KEPT * int(data.num_nodes):
+                simplified = None
+            else:
+                core = simplified.data.to(data.edge_index.device)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            model = BCM.from_data(core, encoder)
+        recorder = Recorder(model, config, snapshots)
+        history = _fit(model, core, recorder, progress, checkpoint)
+        return cls(
+            data,
+            model,
+            simplified=simplified,
+            readout=readout,
+            history=history,
+            snapshots=recorder.snapshots,
+        )
+
+    # --- names ---------------------------------------------------------------
+
+    @property
+    def names(self) -> list[Any]:
+        """What the nodes of :attr:`data` are called, in their order."""
+        return list(self._names.of)
+
+    def _queries(
+        self, starts: Any, goals: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes of starts and goals; one name goes with all of the others."""
+        ends = self._names.nodes(starts), self._names.nodes(goals)
+        if self._names.is_one(starts):
+            return ends[0].repeat(ends[1].size), ends[1]
+        if self._names.is_one(goals):
+            return ends[0], ends[1].repeat(ends[0].size)
+        if ends[0].size != ends[1].size:
+            raise BCMError(
+                'starts and goals must have the same length (got '
+                f'{ends[0].size} and {ends[1].size})'
+            )
+        return ends
+
+    # --- routes --------------------------------------------------------------
+
+    def route(self, start: Any, goal: Any) -> Route:
+        """The route from start to goal, in names.
+
+        Where there is none, :obj:`success` is False and the cost infinite.
+        """
+        plan = self.planner(self._names.node(start), self._names.node(goal))
+        return self._named(plan)[0]
+
+    def routes(self, starts: Any, goals: Any) -> Plan:
+        """Routes of many queries at once.
+
+        :obj:`plan[b]` and iteration give routes in names; the tensors of the
+        plan hold positions in :attr:`data`.
+        """
+        return self._named(self.planner(*self._queries(starts, goals)))
+
+    def _named(self, plan: Plan) -> Plan:
+        object.__setattr__(plan, 'names', self._names.of)
+        return plan
+
+    def alternatives(
+        self,
+        start: Any,
+        goal: Any,
+        k: int = 3,
+        *,
+        share: float = 0.5,
+        factor: float = 1.4,
+    ) -> list[Route]:
+        """Up to :obj:`k` good routes that differ, by exact search.
+
+        Args:
+            start (Any): The start.
+            goal (Any): The goal.
+            k (int, optional): How many, at most. (default: :obj:`3`)
+            share (float, optional): Of any two routes, at least this share of
+                the cost of either is on edges that the other does not use.
+                (default: :obj:`0.5`)
+            factor (float, optional): None costs more than so many times the
+                best one. (default: :obj:`1.4`)
+
+        Returns:
+            The routes, the best one first; none if the goal cannot be reached.
+        """
+        check_int('k', k, 1)
+        check_float('share', share)
+        check_float('factor', factor)
+        if share >= 1 or factor < 1:
+            raise BCMError(
+                'share must be below 1 and factor at least 1 (got '
+                f'{share!r}, {factor!r})'
+            )
+        ends = self._names.node(start), self._names.node(goal)
+        routes = alternative_routes(self._adjacency, *ends, k, share, factor)
+        if not routes:
+            return []
+        nodes = torch.nn.utils.rnn.pad_sequence(
+            list(map(torch.tensor, routes)), True, -1
+        )
+        cost = self._adjacency.route_costs(nodes)
+        none = torch.zeros(len(routes), dtype=torch.long)
+        plan = Plan.from_routes(cost, nodes, none)
+        bound = cost[:1].expand_as(cost)
+        return list(self._named(replace(plan, lower_bound=bound)))
+
+    # --- distances -----------------------------------------------------------
+
+    def distance(self, starts: Any, goals: Any) -> Tensor | float:
+        """Estimated cost of each query, :obj:`[B]`; a number for one."""
+        queries = self._queries(starts, goals)
+        if isinstance(self.planner, Planner):
+            out = self.planner.distance(*queries)
+        else:
+            out = self.planner(*queries).cost.float()
+        is_one = self._names.is_one(starts) and self._names.is_one(goals)
+        return float(out[0]) if is_one else out
+
+    def distance_matrix(self, starts: Any, goals: Any) -> Tensor:
+        """Estimated costs from each start to each goal, :obj:`[S, G]`."""
+        ends = self._names.nodes(starts), self._names.nodes(goals)
+        if isinstance(self.planner, Planner):
+            return self.planner.distance_matrix(*ends)
+        return torch.from_numpy(self._exact_matrix(*ends)).float()
+
+    def isochrone(
+        self, start: Any, limit: float, exact: bool = False
+    ) -> dict[Any, float]:
+        """All nodes within a cost of the start, nearest first, and their costs.
+
+        Args:
+            start (Any): The start.
+            limit (float): The most it may cost to get there.
+            exact (bool, optional): Whether to search instead of estimating.
+                Of one start, it is faster, too. (default: :obj:`False`)
+        """
+        check_float('limit', limit)
+        everywhere = np.arange(len(self._names))
+        cost = self._costs(start, everywhere, exact)
+        order = np.argsort(cost, kind='stable')
+        order = order[cost[order] <= limit]
+        return {self._names.of[node]: float(cost[node]) for node in order}
+
+    def nearest(
+        self, start: Any, among: Any, k: int = 3, exact: bool = False
+    ) -> list[tuple[Any, float]]:
+        """The nodes among some that cost least to get to, with their costs.
+
+        Those that cannot be reached are left out.
+
+        Args:
+            start (Any): The start.
+            among (Any): Names of the nodes to choose from.
+            k (int, optional): How many. (default: :obj:`3`)
+            exact (bool, optional): Whether to search instead of estimating.
+                Of one start, it is faster, too. (default: :obj:`False`)
+        """
+        check_int('k', k, 1)
+        nodes = np.unique(self._names.nodes(among))
+        cost = self._costs(start, nodes, exact)
+        order = np.argsort(cost, kind='stable')[:k]
+        order = order[np.isfinite(cost[order])]
+        return [(self._names.of[nodes[i]], float(cost[i])) for i in order]
+
+    def _costs(self, start: Any, goals: np.ndarray, exact: bool) -> np.ndarray:
+        """From one start to nodes, estimated or exact."""
+        node = np.array([self._names.node(start)])
+        if exact or not isinstance(self.planner, Planner):
+            return self._exact_matrix(node, goals)[0]
+        return self.planner.distance_matrix(node, goals)[0].cpu().numpy()
+
+    def _exact_matrix(
+        self, starts: np.ndarray, goals: np.ndarray
+    ) -> np.ndarray:
+        graph = self._adjacency.to_scipy()
+        out = np.empty((starts.size, goals.size))
+        size = max(1, MAX_BYTES // (8 * graph.shape[0]))
+        for first in range(0, starts.size, size):
+            part = slice(first, first + size)
+            out[part] = dijkstra(graph, indices=starts[part])[:, goals]
+        return out
+
+    @property
+    def _adjacency(self) -> Adjacency:
+        return Adjacency.from_data(self.data)
+
+    # --- quality, pictures, files --------------------------------------------
+
+    def evaluate(
+        self, queries: Any = 1000, goals: Any = None, *, seed: int = 42
+    ) -> Report:
+        """Compares routes with exact search.
+
+        Args:
+            queries (Any, optional): How many queries to draw; or, with
+                :obj:`goals`, the starts. (default: :obj:`1000`)
+            goals (Any, optional): The goals. (default: :obj:`None`)
+            seed (int, optional): Of the draw. (default: :obj:`42`)
+        """
+        if goals is None:
+            drawn = sample_queries(self.data, queries, seed)
+            return evaluate(self.planner, self.data, *drawn)
+        given = self._queries(queries, goals)
+        return evaluate(self.planner, self.data, *given)
+
+    def plot(
+        self, routes: Route | Plan | Sequence[Route], **kwargs: Any
+    ) -> Axes:
+        """Draws one or several routes on the graph.
+
+        Args:
+            routes (Route or Plan or Sequence[Route]): What to draw; of a
+                :class:`~bcm_pyg.Plan`, the route that :obj:`query` names.
+            **kwargs (optional): See :func:`bcm_pyg.plotting.plot_route`.
+        """
+        if isinstance(routes, Plan):
+            return plot_route(self.data, routes, **kwargs)
+        if isinstance(routes, Route):
+            return plot_route(self.data, self._plan_of(routes), **kwargs)
+        plans = {
+            f'route {number}': self._plan_of(route)
+            for number, route in enumerate(routes, start=1)
+        }
+        return plot_route(self.data, plans, **kwargs)
+
+    def explore(
+        self,
+        path: str | PathLike[str],
+        *,
+        start: Any = None,
+        goal: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Writes a page on which the map can be explored in a browser.
+
+        Args:
+            path (str or os.PathLike): The file, such as
+                :obj:`"explorer.html"`.
+            start (Any, optional): The start to begin with. (default: a node far
+                from the goal)
+            goal (Any, optional): The goal to begin with. (default: a node far
+                from the start)
+            **kwargs (optional): Such as :obj:`title` and :obj:`unit`, see
+                :func:`bcm_pyg.explorer.write_explorer`.
+        """
+        model = self.model
+        if model is None:
+            raise BCMError(
+                'there is no map to explore: on a tree or a ring exact search '
+                'answers'
+            )
+        names = self._names
+        write_explorer(
+            path,
+            model,
+            self.data if self.simplified is None else self.simplified,
+            start=None if start is None else names.node(start),
+            goal=None if goal is None else names.node(goal),
+            snapshots=[
+                (f'{one.step:,} steps', one.model(model))
+                for one in self.snapshots[:-1]
+            ],
+            **kwargs,
+        )
+
+    def _plan_of(self, route: Route) -> Plan:
+        if not isinstance(route, Route):
+            kind = type(route).__name__
+            raise BCMError(f'routes must be of this map (got {kind})')
+        nodes = torch.from_numpy(self._names.nodes(route.nodes))[None]
+        nodes = nodes if nodes.numel() else torch.tensor([[-1]])
+        cost = torch.tensor([route.cost], dtype=torch.float64)
+        return Plan.from_routes(cost, nodes, torch.tensor([route.expansions]))
+
+    def save(self, path: str | PathLike[str], dtype: str = 'float32') -> None:
+        """Writes all of it into one folder, atomically.
+
+        The graph, its names and other attributes (tensors, numbers, strings)
+        are in it, so that the source is no longer needed. Names must be
+        strings, numbers or tuples of them.
+
+        Args:
+            path (str or os.PathLike): The folder, made if missing. A map that
+                is there is replaced.
+            dtype (str, optional): What the network is stored in, as in
+                :meth:`BCM.save`. (default: :obj:`"float32"`)
+        """
+        model, planner = self.model, self.planner
+        readout = getattr(planner, 'readout', None)
+        if model and model.info.fingerprint != fingerprint(planner.data):
+            raise BCMError(
+                'a view with closed edges cannot be saved: save the map that '
+                'it is of, or train the view with update({}) first'
+            )
+        known = self.history, self.snapshots
+        parts = Parts(self.data, self.simplified, self.model, readout, *known)
+        folder.save(parts, path, dtype)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Reads what :meth:`save` wrote. No code in it is ever run.
+
+        Raises:
+            BCMError: If the folder does not hold a whole cognitive map.
+        """
+        parts = folder.load(path)._asdict()
+        return cls(parts.pop('data'), parts.pop('model'), **parts)
+
+    # --- changes -------------------------------------------------------------
+
+    def update(
+        self,
+        costs: Mapping[tuple[Any, Any], float] | Sequence[float] | Tensor,
+        budget: float = 60,
+        *,
+        config: FitConfig | None = None,
+        progress: bool | None = None,
+    ) -> History:
+        """Trains on after costs have changed.
+
+        If it fails, all stays as it was.
+
+        Args:
+            costs (Mapping or Sequence): New costs by names of tail and head,
+                :obj:`{(u, v): cost}`, or of all edges in the order of
+                :obj:`data.edge_index`.
+            budget (float, optional): Seconds of training. (default: 60)
+            config (FitConfig, optional): How to train, in place of
+                :obj:`budget`. (default: :obj:`None`)
+            progress (bool, optional): Whether to show a bar. (default: in a
+                terminal)
+        """
+        data = copy.copy(self.data)
+        if isinstance(costs, Mapping):
+            data.edge_cost = data.edge_cost.clone()
+            edges, values = self._edges(costs), list(costs.values())
+            data.edge_cost[edges] = torch.tensor(values, dtype=torch.float32)
+        else:
+            data.edge_cost = torch.as_tensor(costs)
+        data = planning_graph(data)
+        model, history = copy.deepcopy(self.model), self.history
+        simplified, core = self.simplified, data
+        if simplified is not None:
+            simplified = simplify_graph(data, simplified.node)
+            core = simplified.data
+        if model is not None:
+            if config is None:
+                config = FitConfig(time_budget=budget)
+            history = _fit(model, core, Recorder(model, config, 0), progress)
+        readout = getattr(self.planner, 'readout', None)
+        fresh = type(self)(
+            data,
+            model,
+            simplified=simplified,
+            readout=readout,
+            history=history,
+        )
+        vars(self).update(vars(fresh))
+        return history
+
+    def close(self, edges: Iterable[tuple[Any, Any]]) -> Self:
+        """A view that never uses some edges; this map is not changed.
+
+        Nothing is trained. Goals that can still be reached are reached, and
+        lower bounds are those of the graph without the edges, or lower.
+
+        Args:
+            edges (Iterable): Pairs of names, tail and head. To close a street
+                in both directions, give both.
+        """
+        closed = self._edges(edges)
+        is_open = torch.ones(self._adjacency.num_edges, dtype=torch.bool)
+        is_open[closed] = False
+        kept = is_open.nonzero().squeeze(1)
+        out = copy.copy(self)
+        sizes = int(self.data.num_nodes), int(self.data.num_edges)
+        data = copy.copy(self.data)
+        for key, value in self.data.to_dict().items():
+            if owner_of(key, value, *sizes) == 'edge':
+                data[key] = take(self.data, key, kept)
+        out.data = planning_graph(data)
+        if not isinstance(self.planner, Planner):
+            out.planner = Dijkstra(out.data)
+        elif self.simplified is None:
+            out.planner = self.planner.on_subgraph(out.data)
+        else:
+            try:
+                nodes = self.simplified.node
+                out.simplified = simplify_graph(out.data, nodes)
+                out.planner = self.planner.on_subgraph(out.simplified)
+            except BCMError:  # no edge is left between nodes that stay
+                return type(self)(out.data)
+        return out
+
+    def _edges(self, pairs: Iterable[tuple[Any, Any]]) -> Tensor:
+        """Ids of the edges between pairs of names."""
+        listed = list(pairs)
+        for pair in listed:
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise BCMError(
+                    f'an edge is a pair of names, tail and head (got '
+                    f'{pair!r:.80})'
+                )
+        ends = [[self._names.node(pair[i]) for pair in listed] for i in (0, 1)]
+        edge = self._adjacency.edge_ids(*torch.tensor(ends, dtype=torch.long))
+        if bool((edge < 0).any()):
+            bad = listed[int((edge < 0).nonzero()[0])]
+            raise BCMError(f'there is no edge from {bad[0]!r} to {bad[1]!r}')
+        return edge
+
+    def __repr__(self) -> str:
+        stays = ''
+        if self.simplified is not None:
+            stays = f' ({self.simplified.node.numel()} simplified)'
+        size = 0 if self.model is None else self.model.num_parameters()
+        return (
+            f'{type(self).__name__}({len(self._names)} nodes{stays}, '
+            f'{self._adjacency.num_edges} edges, {size:,} parameters)'
+        )
+
+
+def _fit(
+    model: BCM,
+    data: Data,
+    recorder: Recorder,
+    progress: bool | None,
+    checkpoint: str | PathLike[str] | None = None,
+) -> History:
+    return fit(
+        model,
+        data,
+        recorder.config,
+        progress=progress,
+        callback=recorder if recorder.num else None,
+        checkpoint=checkpoint,
+    )

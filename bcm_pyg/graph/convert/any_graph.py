@@ -1,0 +1,108 @@
+"""From whatever holds a graph to a planning graph."""
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.geo import are_degrees
+from bcm_pyg.utils import as_path
+
+from ..planning_graph import planning_graph
+from . import _attributes as source
+from ._graphml import as_labels, read_graphml
+from .movingai import read_movingai
+from .networkx import build, coordinates
+from .npz import read_npz
+from .occupancy import from_occupancy
+
+
+def as_graph(graph: Any) -> Data:
+    """A planning graph from anything that holds one.
+
+    Args:
+        graph (Any): A PyG :obj:`Data`; a networkx graph, also one of OSMnx
+            (degrees become metres); a file (see :func:`read_graph`); or an
+            occupancy array of two or more dimensions, True or 1 where blocked,
+            whose nodes are called by their indices, :obj:`(row, column)`.
+    """
+    if isinstance(graph, (str, PathLike)):
+        return read_graph(graph)
+    if isinstance(graph, (np.ndarray, Tensor)):
+        return _from_array(graph)
+    if any(x.__module__.startswith('networkx.') for x in type(graph).__mro__):
+        return _from_networkx(graph)
+    return planning_graph(graph)
+
+
+def read_graph(path: str | PathLike[str]) -> Data:
+    """A planning graph from a file, by its ending.
+
+    Args:
+        path (str or os.PathLike): A :obj:`.graphml` file of networkx or OSMnx,
+            a :obj:`.npz` file (see :func:`~bcm_pyg.graph.read_npz`), or a
+            :obj:`.map` or :obj:`.3dmap` of MovingAI, whose nodes are called by
+            their cells, :obj:`(x, y)`.
+    """
+    name = as_path('path', path).name.lower().removesuffix('.gz')
+    if name.endswith('.graphml'):
+        nodes, edges, crs, _ = read_graphml(path, lambda *_: True)
+        return _from_parts(nodes, edges, crs, as_labels(nodes.labels))
+    if name.endswith('.npz'):
+        return read_npz(path)
+    if name.endswith(('.map', '.3dmap')):
+        data = read_movingai(path)
+        data.node_id = data.coord
+        return data
+    raise BCMError(
+        f'{path!s:.200} is no graph that can be read: pass a .graphml, .npz '
+        'or .map file'
+    )
+
+
+def _from_array(occupied: np.ndarray | Tensor) -> Data:
+    array = torch.as_tensor(occupied)
+    if array.dtype != torch.bool:
+        if not bool(((array == 0) | (array == 1)).all()):
+            raise BCMError(
+                'an occupancy array must hold booleans, or 0 for free and 1 '
+                f'for blocked (got {array.dtype} of other values)'
+            )
+        array = array == 1
+    if array.dim() < 2:
+        raise BCMError(
+            'an occupancy array must have two or more dimensions (got shape '
+            f'{tuple(array.shape)})'
+        )
+    data = from_occupancy(array)
+    data.node_id = data.coord
+    return data
+
+
+def _from_networkx(graph: Any) -> Data:
+    nodes, edges = source.nodes_and_edges(graph)
+    return _from_parts(nodes, edges, graph.graph.get('crs'), nodes.labels)
+
+
+def _from_parts(
+    nodes: source.Nodes, edges: source.Edges, crs: Any, labels: list[Any]
+) -> Data:
+    """Degrees become metres; streets of OSMnx cost their length."""
+    is_osmnx = crs is not None and nodes.have_all(('x', 'y'))
+    flat = source.planar(nodes)
+    in_degrees = flat is None and source.degrees(nodes) is not None
+    if flat is not None and crs is not None and flat.shape[1] == 2:
+        in_degrees = are_degrees(crs, flat, guess=is_osmnx)
+    try:
+        position, lonlat = coordinates(nodes, None, in_degrees, crs)
+        cost = 'length' if is_osmnx else None
+        return build(nodes, edges, cost, position, lonlat, labels)
+    except BCMError as error:
+        raise BCMError(
+            f'{error} (in from_networkx of bcm_pyg.graph, and pass what it '
+            'returns)'
+        ) from None

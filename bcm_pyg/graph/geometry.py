@@ -1,0 +1,125 @@
+"""The lines that edges and routes follow: streets have bends."""
+
+import numpy as np
+from torch import Tensor
+from torch_geometric.data import Data
+
+from bcm_pyg.errors import BCMError
+from bcm_pyg.typing import Ids
+from bcm_pyg.utils import Adjacency, as_ids
+
+from ._bends import Bends, carry, ranges
+from .planning_graph import planning_graph
+
+#: Coordinates of nodes, :obj:`[N, A]`.
+Coordinates = np.ndarray | Tensor
+
+
+def route_points(
+    data: Data, nodes: Ids, coordinates: Coordinates | None = None
+) -> np.ndarray:
+    """The line that a route follows, with the bends of its edges.
+
+    Args:
+        data (torch_geometric.data.Data): The graph. Without :obj:`edge_bends`
+            (see :func:`~bcm_pyg.planning_graph`) edges are straight.
+        nodes (int, list, numpy.ndarray or torch.Tensor): The nodes of the
+            route, :obj:`[L]`; entries of -1 are left out.
+        coordinates (array, optional): Where nodes are drawn, :obj:`[N, A]`,
+            such as :obj:`data.lonlat`. Bends are carried over from :obj:`pos`.
+            (default: :obj:`data.pos`)
+
+    Returns:
+        Points from the first node to the last, float64 :obj:`[P, A]`.
+    """
+    route = nodes.cpu() if isinstance(nodes, Tensor) else nodes
+    route = np.asarray(route).reshape(-1)
+    ids = as_ids(route[route != -1], int(data.num_nodes), 'nodes')
+    return route_lines(data, ids[None], coordinates)[0]
+
+
+def route_lines(
+    data: Data, nodes: Tensor, coordinates: Coordinates | None = None
+) -> list[np.ndarray]:
+    """The same for many routes at once, :obj:`[B, L]` padded with -1."""
+    place, nodes = _node_points(data, coordinates), nodes.cpu()
+    route, used = nodes.numpy(), nodes.numpy() >= 0
+    count, points = used.sum(axis=1), place[route[used]]
+    if data.get('edge_bends') is not None and route.size:
+        data = planning_graph(data).cpu()
+        edge = Adjacency.from_data(data).route_edges(nodes).numpy()
+        if (edge == -2).any():
+            query, step = np.argwhere(edge == -2)[0]
+            tail, head = route[query, step : step + 2].tolist()
+            raise BCMError(f'there is no edge from node {tail} to node {head}')
+        # Every edge up to its head, where the next one begins.
+        begin, lines = edge_lines(data, edge[edge >= 0], coordinates)
+        size = used.astype(np.int64)
+        size[edge >= 0] = np.diff(begin) - 1
+        is_head = np.zeros(len(lines), dtype=bool)
+        is_head[begin[1:] - 1] = True
+        last = size[used].cumsum()[edge[used] < 0] - 1
+        points = np.empty((size.sum(), place.shape[1]))
+        points[last] = place[route[used][edge[used] < 0]]
+        rest = np.ones(len(points), dtype=bool)
+        rest[last] = False
+        points[rest] = lines[~is_head]
+        count = size.sum(axis=1)
+    return np.split(points, count.cumsum()[:-1])
+
+
+def edge_lines(
+    data: Data,
+    edges: np.ndarray | None = None,
+    coordinates: Coordinates | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The lines of edges, each from tail to head.
+
+    Args:
+        data (torch_geometric.data.Data): A canonical graph.
+        edges (numpy.ndarray, optional): Ids of :math:`n` edges. (default: all)
+        coordinates (array, optional): As in :func:`route_points`.
+
+    Returns:
+        Where each line begins, :obj:`[n + 1]`, and the points of all of them,
+        float64 :obj:`[P, A]`.
+    """
+    place, bends = _node_points(data, coordinates), edge_bends(data)
+    ids = slice(None) if edges is None else edges
+    tail, head = data.edge_index.cpu().numpy()[:, ids]
+    span = bends.span[ids]
+    begin = np.append(0, (span[:, 1] - span[:, 0] + 2).cumsum())
+    line, bend = ranges(*span.T)
+    inner = bends.points[bend]
+    if coordinates is not None:
+        own = _node_points(data)
+        inner = carry(inner, tail[line], head[line], own, place)
+    points = np.empty((begin[-1], place.shape[1]))
+    points[begin[:-1]], points[begin[1:] - 1] = place[tail], place[head]
+    points[ranges(begin[:-1] + 1, begin[1:] - 1)[1]] = inner
+    return begin, points
+
+
+def edge_bends(data: Data) -> Bends:
+    """The bends of a canonical graph, none if it has none."""
+    if data.get('edge_bends') is None:
+        span = np.zeros((data.edge_index.size(1), 2), dtype=np.int64)
+        return Bends(span, np.empty((0, data.pos.size(1))))
+    points = data.bends[0].cpu().double().numpy()
+    return Bends(data.edge_bends.cpu().numpy(), points)
+
+
+def _node_points(
+    data: Data, coordinates: Coordinates | None = None
+) -> np.ndarray:
+    """Where nodes are drawn, float64 [N, A]."""
+    place = data.pos if coordinates is None else coordinates
+    if isinstance(place, Tensor):
+        place = place.detach().cpu().numpy()
+    out = np.asarray(place, dtype=np.float64)
+    if out.ndim != 2 or len(out) != data.num_nodes:
+        raise BCMError(
+            f'coordinates must have shape [{data.num_nodes}, axes] (got '
+            f'{out.shape})'
+        )
+    return out

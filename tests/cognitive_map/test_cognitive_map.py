@@ -1,0 +1,197 @@
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from small_atlas import learn, streets, trained
+from torch_geometric.data import Data
+
+from bcm_pyg import BCMError, CognitiveMap, Planner, Route
+from bcm_pyg.baselines import Dijkstra
+from bcm_pyg.datasets import weighted_grid
+
+
+def cost_of(graph: nx.DiGraph, nodes: list[str]) -> float:
+    return nx.path_weight(graph, nodes, 'cost')
+
+
+def test_route_in_names() -> None:
+    graph, atlas = streets(), trained()
+    route = atlas.route('end1', 'e4')
+    assert isinstance(route, Route)
+    assert (route.start, route.goal) == ('end1', 'e4')
+    assert route.nodes[:3] == ['end1', 'end0', 'b2'] and route.success
+    assert route.cost == pytest.approx(cost_of(graph, route.nodes))
+    assert route.hops == len(route.nodes) - 1
+    best = nx.shortest_path_length(graph, 'end1', 'e4', 'cost')
+    assert 0 < route.lower_bound <= best * (1 + 1e-6)
+    assert best <= route.cost * (1 + 1e-6)
+
+
+def test_parts_and_repr() -> None:
+    atlas = trained()
+    assert isinstance(atlas.planner, Planner)
+    assert atlas.simplified is not None and atlas.model is not None
+    assert atlas.data.num_nodes == 30 and atlas.history.steps == 6
+    assert set(atlas.names) == set(streets())
+    kept = atlas.simplified.node.numel()
+    assert str(atlas).startswith(f'CognitiveMap(30 nodes ({kept} simplified)')
+
+
+def test_many_routes() -> None:
+    atlas = trained()
+    starts = ['a0', 'chain1', 'b2']
+    plan = atlas.routes(starts, 'e4')
+    assert [route.start for route in plan] == starts
+    assert [route.nodes[-1] for route in plan] == 3 * ['e4']
+    for start, route in zip(starts, plan, strict=True):
+        assert atlas.route(start, 'e4') == route
+    assert atlas.routes('e4', np.array(starts)).success.all()
+    assert plan.to_labels() == [route.nodes for route in plan]
+    assert len(atlas.routes([], [])) == 0
+    with pytest.raises(BCMError, match='same length'):
+        atlas.routes(starts, ['a0', 'b0'])
+
+
+def test_distances_are_those_of_the_planner() -> None:
+    atlas = trained()
+    names = atlas.names
+    matrix = atlas.distance_matrix(names[:3], names)
+    pairs = atlas.distance(3 * [names[0]], names[:3])
+    assert matrix.shape == (3, 30)
+    assert torch.allclose(matrix[0, :3], pairs, rtol=1e-4)
+    assert atlas.distance(names[0], names[2]) == pytest.approx(float(pairs[2]))
+    assert atlas.distance(names[1], names[1]) == 0
+
+
+def test_isochrone_and_nearest() -> None:
+    graph, atlas = streets(), trained()
+    best = nx.single_source_dijkstra_path_length(graph, 'c2', weight='cost')
+    near = atlas.isochrone('c2', 4.0, exact=True)
+    assert near.keys() == {node for node, cost in best.items() if cost <= 4}
+    assert list(near.values()) == sorted(near.values())
+    assert near == pytest.approx({node: best[node] for node in near})
+    among = ['a0', 'e4', 'end1', 'c3']
+    found = atlas.nearest('c2', among, k=2, exact=True)
+    assert [name for name, _ in found] == sorted(among, key=best.get)[:2]
+    guess = atlas.nearest('c2', among, k=9)
+    matrix = atlas.distance_matrix('c2', among)[0]
+    assert dict(guess) == pytest.approx(
+        dict(zip(among, matrix.tolist(), strict=True)), rel=1e-4
+    )
+    assert 'c2' in atlas.isochrone('c2', 0)
+
+
+def test_evaluate() -> None:
+    atlas = trained()
+    assert atlas.evaluate(20).success_rate == 1
+    report = atlas.evaluate(['a0', 'b2'], ['e4', 'end1'])
+    assert report.num_queries == 2 and report.gap >= 0
+
+
+def test_plot() -> None:
+    pytest.importorskip('matplotlib').use('Agg')
+    atlas = trained()
+    for routes in (
+        atlas.route('a0', 'e4'),
+        atlas.routes('a0', ['e4', 'b2']),
+        atlas.alternatives('a0', 'e4'),
+    ):
+        assert len(atlas.plot(routes).lines) > 0
+    with pytest.raises(BCMError, match='routes must be'):
+        atlas.plot([5])
+
+
+@pytest.mark.parametrize('length', [1, 4])
+def test_trees_and_rings_are_searched(length: int) -> None:
+    make = nx.path_graph if length == 1 else nx.cycle_graph
+    graph = make(5)
+    for node in graph:
+        graph.nodes[node]['pos'] = (float(node), float(node % 2))
+    nx.set_edge_attributes(graph, 1.5, 'cost')
+    atlas = CognitiveMap.learn(graph, budget=0)
+    assert isinstance(atlas.planner, Dijkstra) and atlas.model is None
+    assert atlas.route(0, 4).cost == (6 if length == 1 else 1.5)
+    assert atlas.distance(0, 4) == atlas.distance_matrix(0, 4).item()
+    assert atlas.close([(0, 4)] if length > 1 else []).route(0, 4).cost == 6
+    assert atlas.nearest(0, [3, 1], k=1) == [(1, 1.5)]
+    assert atlas.update({(0, 1): 0.5}).steps == 0
+    assert atlas.route(0, 1).cost == 0.5
+    assert atlas.evaluate(10).gap == 0
+
+
+def test_integers_are_names() -> None:
+    """Labels 1 to 16 are also positions, but of other nodes."""
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(4, 4), 1)
+    for node in graph:
+        graph.nodes[node]['pos'] = divmod(node - 1, 4)
+    nx.set_edge_attributes(graph, 1.0, 'cost')
+    atlas = learn(graph)
+    assert atlas.route(1, 4).nodes == [1, 2, 3, 4]
+    assert atlas.route(np.int64(1), torch.tensor(4)).hops == 3
+    plan = atlas.routes(np.array([1, 13]), torch.tensor([4, 16]))
+    assert [route.nodes[0] for route in plan] == [1, 13]
+    assert dict(atlas.isochrone(1, 1, exact=True)) == {1: 0, 2: 1, 5: 1}
+    assert atlas.nearest(1, [16, 2], exact=True) == [(2, 1.0), (16, 6.0)]
+    assert atlas.close([(1, 2)]).route(1, 2).hops == 3
+    with pytest.raises(BCMError, match='0 is no node'):
+        atlas.route(0, 1)
+
+
+def test_positions_where_there_are_no_names() -> None:
+    data = weighted_grid('ushape', side=10, costs='mild', seed=1)
+    atlas = learn(data)
+    free = (~data.blocked).nonzero().squeeze(1)
+    assert atlas.names == free.tolist()  # blocked cells are dropped
+    assert atlas.data.dropped_nodes == int(data.blocked.sum())
+    assert atlas.route(0, 99).nodes[-1] == 99
+
+
+def test_what_would_not_pay_is_not_simplified() -> None:
+    data = weighted_grid('open', side=10, costs='mild', seed=1)
+    assert learn(data).simplified is None  # all but four corners would stay
+
+
+def test_occupancy_is_called_by_cells() -> None:
+    wall = np.zeros((5, 5), dtype=np.uint8)
+    wall[1:, 2] = 1
+    atlas = learn(wall)
+    route = atlas.route((4, 0), (4, 4))
+    assert (0, 2) in route.nodes and route.nodes[0] == (4, 0)
+    assert len(atlas.routes([(4, 0), (0, 0)], (4, 4))) == 2
+    assert len(atlas.routes(((4, 0), (0, 0)), np.array([[4, 4], [1, 0]]))) == 2
+    assert atlas.distance((4, 0), (4, 0)) == 0
+
+
+def test_settings_are_passed_on() -> None:
+    atlas = learn(
+        streets(), encoder='one_hot', readout='best_first', simplify=False
+    )
+    assert type(atlas.model.encoder).__name__ == 'OneHotEncoder'
+    assert str(atlas.planner.readout).startswith('BestFirst')
+    assert atlas.simplified is None
+
+
+def test_same_seed_same_map_and_random_numbers_stay() -> None:
+    before = torch.get_rng_state()
+    first, again = learn(streets()), learn(streets())
+    assert torch.equal(before, torch.get_rng_state())
+    ends = first.names, first.names[::-1]
+    assert torch.equal(first.distance(*ends), again.distance(*ends))
+
+
+@pytest.mark.parametrize(
+    ('graph', 'match'),
+    [
+        (Data(), 'no edge_index'),
+        (nx.Graph(), 'no edges'),
+        (np.full((3, 3), 2), 'occupancy array must hold'),
+        (np.zeros(4, dtype=bool), 'two or more dimensions'),
+        ('missing.npz', 'there is no file'),
+        ('streets.txt', 'no graph that can be read'),
+        (None, 'expected a torch_geometric'),
+        (nx.DiGraph([(0, 1)]), 'coordinates'),
+    ],
+)
+def test_bad_graphs(graph: object, match: str) -> None:
+    with pytest.raises(BCMError, match=match):
+        CognitiveMap.learn(graph, budget=1)
