@@ -22,11 +22,8 @@ from benchmarks.tables.training import TRAINING_TABLES
 
 FILES = [
     FOLDER.parent / 'README.md',
-<<<<<<< HEAD
     FOLDER.parent / 'SECURITY.md',
-=======
     FOLDER.parent / 'docs' / 'limits.md',
->>>>>>> main
     FOLDER / 'README.md',
     *sorted((FOLDER / 'pages').glob('*.md')),
 ]
