@@ -18,7 +18,7 @@ setup: $(VENV)/.installed
 $(VENV)/.installed: pyproject.toml $(CONSTRAINTS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(INSTALL) $(TORCH)
-	$(INSTALL) --editable '.[dev,plot,peers]'
+	$(INSTALL) --editable '.[dev,geo,osm,plot,peers]'
 	touch $@
 
 demo: setup

@@ -26,6 +26,7 @@ DOCS = ROOT / 'docs'
 PAGES = [
     'quick_start',
     'own_graph',
+    'streets',
     'encoders',
     'readouts',
     'training',
@@ -36,6 +37,7 @@ MODULES = [
     'graph',
     'geo',
     'datasets',
+    'transforms',
     'nn',
     'planning',
     'baselines',

@@ -21,12 +21,12 @@ LAYERS = [
     ('io',),
     ('geo',),
     ('graph',),
-    ('datasets', 'nn'),
+    ('datasets', 'nn', 'transforms'),
     ('planning',),
     ('baselines',),
     ('metrics',),
     ('training',),
-    ('export', 'plotting'),
+    ('explorer', 'export', 'plotting'),
     ('cognitive_map',),
 ]
 HEIGHT = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -29,7 +29,7 @@ def targets() -> set[str]:
 
 def test_every_floor_is_installed_by_a_job():
     needed = PROJECT['dependencies'] + EXTRAS['plot']
-    needed += EXTRAS['peers'] + EXTRAS['test']
+    needed += EXTRAS['peers'] + EXTRAS['test'] + EXTRAS['geo'] + EXTRAS['osm']
     assert floors(needed) == pins('constraints-lowest.txt')
     tools = EXTRAS['dev'] + EXTRAS['docs'] + EXTRAS['scatter']
     pinned = pins('constraints.txt')

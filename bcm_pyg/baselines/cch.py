@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -50,35 +51,42 @@ class CCH(BasePlanner):
     """
 
     def __init__(self, data: Data | SimplifiedGraph) -> None:
-        try:
-            import routingkit_cch
-        except ImportError:
-            raise BCMError(
-                "CCH needs routingkit-cch: run 'pip install bcm_pyg[peers]'"
-            ) from None
-        self._package = routingkit_cch
+        package = _routingkit()
         super().__init__(data, torch.device('cpu'))
         check_pos(self.data, 'CCH')
         ends = self.adjacency.src.tolist(), self.adjacency.dst.tolist()
-        order = routingkit_cch.compute_order_inertial(
+        order = package.compute_order_inertial(
             self.adjacency.num_nodes, *ends, *_plane(self.data.pos)
         )
         weight, self.resolution = integer_costs(self.adjacency)
-        cost = self.adjacency.cost.double().numpy()
+        cost = self.adjacency.exact_cost.numpy()
         # Edges that were cut are on no shortest route.
         used = (cost > 0) & (weight < CUT_WEIGHT)
         error = 1 - weight[used] * self.resolution / cost[used]
         self.relative_error = float(error.max(initial=0.0))
         self.order = np.array(order, dtype=np.uint32)
-        self._metric = routingkit_cch.CCHMetric(
-            routingkit_cch.CCH(order, *ends, False), weight.tolist()
-        )
+        self._weight = weight
+        self._metric = self._customized()
         self._has_free_edges = bool((weight == 0).any())
         self._tree = EliminationTree(self.adjacency, self.order)
 
+    def _customized(self) -> Any:
+        """The hierarchy of RoutingKit, an object of its own in C++."""
+        package = _routingkit()
+        ends = self.adjacency.src.tolist(), self.adjacency.dst.tolist()
+        hierarchy = package.CCH(self.order.tolist(), *ends, False)
+        return package.CCHMetric(hierarchy, self._weight.tolist())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), '_metric': None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._metric = self._customized()
+
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
         # A query object belongs to the thread that made it.
-        search = self._package.CCHQuery(self._metric)
+        search = _routingkit().CCHQuery(self._metric)
         weight = np.zeros(starts.numel())
         routes = []
         ends = zip(starts.tolist(), goals.tolist(), strict=True)
@@ -115,6 +123,16 @@ class CCH(BasePlanner):
         )
 
 
+def _routingkit() -> Any:
+    try:
+        import routingkit_cch
+    except ImportError:
+        raise BCMError(
+            "CCH needs routingkit-cch: run 'pip install bcm_pyg[peers]'"
+        ) from None
+    return routingkit_cch
+
+
 def _plane(pos: Tensor) -> tuple[list[float], list[float]]:
     """The two coordinates with the largest spread, 0 for a missing one."""
     if pos.size(1) == 1:
@@ -131,7 +149,7 @@ def integer_costs(adjacency: Adjacency) -> tuple[np.ndarray, float]:
     power of two :math:`r` that keeps every shortest route below the limit.
     Edges that reach the limit are cut to it. Also returns :math:`r`.
     """
-    cost = adjacency.cost.double().numpy()
+    cost = adjacency.exact_cost.numpy()
     longest = _longest_route(adjacency)
     room = (CUT_WEIGHT - 1) / longest if longest > 0 else 1.0
     resolution = math.ldexp(1.0, -math.floor(math.log2(room)))
@@ -144,7 +162,7 @@ def _longest_route(adjacency: Adjacency) -> float:
     # Inside a strong component it costs no more than by way of a fixed node,
     # and it leaves each component at most once.
     src, dst = adjacency.src.numpy(), adjacency.dst.numpy()
-    cost = adjacency.cost.double().numpy()
+    cost = adjacency.exact_cost.numpy()
     size = (adjacency.num_nodes, adjacency.num_nodes)
     strong = adjacency.reachability.strong.numpy()
     weak = adjacency.reachability.weak.numpy()

@@ -197,7 +197,7 @@ class CML(BasePlanner):
             edge, again = edge[chosen], again[chosen]
             used[query, edge] = True
             node = adjacency.dst[edge]
-            cost[query] += adjacency.cost[edge].double()
+            cost[query] += adjacency.exact_cost[edge]
             steps.append((query, node))
             arrived = node == goals[query]
             success[query] = arrived

@@ -10,8 +10,8 @@ from bcm_pyg.graph import SimplifiedGraph
 from bcm_pyg.planning import BasePlanner, Plan
 from bcm_pyg.utils import Adjacency
 
-from .apsp import follow_moves
-from .dijkstra import search_trees
+from .apsp import looked_up
+from .dijkstra import follow_hops, search_trees
 
 #: Per run, by node and then column: its node, its first column, its move.
 Runs = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -63,8 +63,18 @@ class CPD(BasePlanner):
         self._search_steps = int(num_runs.max() - 1).bit_length()
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
-        ends = starts.numpy(), goals.numpy()
-        return follow_moves(self.adjacency, *ends, self.first_moves)
+        adjacency, goal = self.adjacency, goals.numpy()
+        begin, head = adjacency.rowptr.numpy(), adjacency.dst.numpy()
+
+        def next_hops(query: np.ndarray, node: np.ndarray) -> np.ndarray:
+            out = np.full_like(node, -1)
+            on = node != goal[query]
+            node, query = node[on], query[on]
+            out[on] = head[begin[node] + self.first_moves(node, goal[query])]
+            return out
+
+        nodes = follow_hops(starts.numpy(), next_hops)
+        return looked_up(adjacency.route_costs(nodes), nodes)
 
     def first_moves(self, nodes: np.ndarray, goals: np.ndarray) -> np.ndarray:
         """The move of each node towards its goal, :obj:`[B]`.
@@ -151,7 +161,7 @@ def first_move_runs(
     rows = np.flatnonzero(adjacency.degree().numpy() > 0)
     src = np.concatenate([adjacency.src.numpy(), rows])
     dst = np.concatenate([adjacency.dst.numpy(), rows])
-    cost = np.concatenate([adjacency.cost.double().numpy(), 0.0 * rows])
+    cost = np.concatenate([adjacency.exact_cost.numpy(), 0.0 * rows])
     order = np.argsort(src, kind='stable')
     src, dst, cost = src[order], dst[order], cost[order]
     row_of_edge = np.searchsorted(rows, src)

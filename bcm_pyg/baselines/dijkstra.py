@@ -113,14 +113,9 @@ class Trees(NamedTuple):
     next_hop: np.ndarray
 
 
-def search_trees(
-    graph: csr_array, goals: np.ndarray, multiple: int = 1
-) -> Iterator[Trees]:
-    """Searches the reversed graph from each goal, as many as memory allows.
-
-    All parts but the last have a :obj:`multiple` of so many goals.
-    """
-    size = multiple * max(1, MAX_BYTES // (12 * multiple * graph.shape[0]))
+def search_trees(graph: csr_array, goals: np.ndarray) -> Iterator[Trees]:
+    """Searches the reversed graph from each goal, as many as memory allows."""
+    size = max(1, MAX_BYTES // (12 * graph.shape[0]))
     for first in range(0, goals.size, size):
         part = goals[first : first + size]
         found = dijkstra(graph, indices=part, return_predecessors=True)
@@ -191,7 +186,7 @@ def _plan_by_trees(trees: Trees, rank: np.ndarray, start: np.ndarray) -> Plan:
 def _neighbors(adjacency: Adjacency) -> Neighbors:
     """The graph as lists, which a loop reads much faster than tensors."""
     out: Neighbors = [[] for _ in range(adjacency.num_nodes)]
-    edges = adjacency.src, adjacency.dst, adjacency.cost
+    edges = adjacency.src, adjacency.dst, adjacency.exact_cost
     for tail, head, cost in zip(*(x.tolist() for x in edges), strict=True):
         out[tail].append((head, cost))
     return out

@@ -1,7 +1,6 @@
 import numpy as np
 import torch
 from scipy.sparse import csr_array, diags_array
-from scipy.sparse.linalg import ArpackError, eigsh
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -13,7 +12,6 @@ from bcm_pyg.typing import Ids
 from bcm_pyg.utils import as_ids, check_choice, check_float, check_int
 
 WEIGHTS = ('binary', 'inverse', 'rbf')
-SOLVERS = ('dense', 'arpack')
 
 #: Nodes of the largest component that is solved densely.
 MAX_DENSE = 4096
@@ -48,7 +46,8 @@ class EigenAgent(BasePlanner):
     Weights are divided by their mean, so that :obj:`epsilon` means the same in
     all variants. On directed graphs :math:`A` is the mean of both directions,
     walks follow the edges, and there may be traps. Of all components together,
-    the lowest eigenvalues are kept.
+    the lowest eigenvalues are kept. They are computed densely in float64, in 25
+    seconds at 3456 nodes; components of more than 4096 are refused.
 
     Args:
         data (torch_geometric.data.Data): The graph.
@@ -64,10 +63,6 @@ class EigenAgent(BasePlanner):
         modes (int, optional): How many modes to keep, smallest eigenvalues
             first. (default: :obj:`None`, that is :math:`n - 2`, and no less
             than 2)
-        solver (str, optional): :obj:`"dense"` takes all modes in float64 and
-            drops the topmost (25 seconds at 3456 nodes; components of more than
-            4096 are refused). :obj:`"arpack"` is sparse and pays off for a few
-            hundred :obj:`modes` of a large graph. (default: :obj:`"dense"`)
         readout (Readout or str, optional): How to turn potentials into routes.
             (default: :class:`~bcm_pyg.planning.Greedy`)
 
@@ -84,11 +79,9 @@ class EigenAgent(BasePlanner):
         epsilon: float = 1e-3,
         sigma: float = 2.0,
         modes: int | None = None,
-        solver: str = 'dense',
         readout: Readout | str | None = None,
     ) -> None:
         check_choice('weights', weights, WEIGHTS)
-        check_choice('solver', solver, SOLVERS)
         check_float('epsilon', epsilon)
         check_float('sigma', sigma, positive=True)
         if modes is not None:
@@ -96,7 +89,6 @@ class EigenAgent(BasePlanner):
         self.weights = weights
         self.epsilon = epsilon
         self.sigma = sigma
-        self.solver = solver
         self.readout = resolve_readout(readout or Greedy())
         super().__init__(data)
         # A table of potentials for each goal of a batch must fit.
@@ -114,8 +106,7 @@ class EigenAgent(BasePlanner):
         if self.storage_bytes() > MAX_TABLE_BYTES:
             raise BCMError(
                 f'a table of {self.modes} modes of {self.adjacency.num_nodes} '
-                f'nodes needs {self.storage_bytes()} bytes: pass fewer modes '
-                "and solver='arpack'"
+                f'nodes needs {self.storage_bytes()} bytes: pass fewer modes'
             )
         values, vectors = self._spectrum(components)
         device = self.adjacency.device
@@ -159,7 +150,7 @@ class EigenAgent(BasePlanner):
 
     def _affinity(self) -> csr_array:
         """The symmetric matrix of weights, of mean 1 over the edges."""
-        cost = self.adjacency.cost.double()
+        cost = self.adjacency.exact_cost
         if self.weights == 'binary':
             weight = torch.ones_like(cost)
         elif self.weights == 'inverse':
@@ -181,10 +172,16 @@ class EigenAgent(BasePlanner):
     ) -> tuple[np.ndarray, np.ndarray]:
         affinity = self._affinity()
         laplacian = (diags_array(affinity.sum(axis=1)) - affinity).tocsr()
-        solved = [
-            _smallest(laplacian[part][:, part], self.modes, self.solver)
-            for part in components
-        ]
+        solved = []
+        for part in components:
+            if part.size > MAX_DENSE:
+                raise BCMError(
+                    f'a component of {part.size} nodes is too large for a '
+                    f'dense solution (at most {MAX_DENSE})'
+                )
+            dense = laplacian[part][:, part].toarray()
+            values, vectors = np.linalg.eigh(dense)
+            solved.append((values[: self.modes], vectors[:, : self.modes]))
         values = np.concatenate([value for value, _ in solved])
         keep = np.argsort(values, kind='stable')[: self.modes]
         table = np.zeros((self.adjacency.num_nodes, self.modes), np.float32)
@@ -212,29 +209,3 @@ def inverse_costs(cost: Tensor) -> Tensor:
     positive = cost[cost > 0]
     least = float(positive.min()) if positive.numel() else 1.0
     return 1 / cost.clamp(min=least)
-
-
-def _smallest(
-    laplacian: csr_array, num: int, solver: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Up to :obj:`num` smallest eigenvalues of one component, and vectors."""
-    size = laplacian.shape[0]
-    if solver == 'arpack' and num < size:
-        start = np.random.default_rng(0).normal(size=size)
-        try:
-            # Shift-invert just below 0, where the matrix is definite.
-            values, vectors = eigsh(laplacian, num, sigma=-0.01, v0=start)
-        except ArpackError as error:
-            raise BCMError(
-                f'ARPACK found no {num} modes of {size} nodes ({error}): pass '
-                "other modes, or solver='dense'"
-            ) from None
-        order = np.argsort(values, kind='stable')
-        return values[order], vectors[:, order]
-    if size > MAX_DENSE:
-        raise BCMError(
-            f'a component of {size} nodes is too large for a dense solution '
-            f"(at most {MAX_DENSE}): pass solver='arpack' and fewer modes"
-        )
-    values, vectors = np.linalg.eigh(laplacian.toarray())
-    return values[:num], vectors[:, :num]

@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries
 from bcm_pyg.errors import BCMError
+from bcm_pyg.explorer import write_explorer
 from bcm_pyg.graph import (
     SimplifiedGraph,
     as_graph,
@@ -393,6 +394,46 @@ class CognitiveMap:
             for number, route in enumerate(routes, start=1)
         }
         return plot_route(self.data, plans, **kwargs)
+
+    def explore(
+        self,
+        path: str | PathLike[str],
+        *,
+        start: Any = None,
+        goal: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Writes a page on which the map can be explored in a browser.
+
+        Args:
+            path (str or os.PathLike): The file, such as
+                :obj:`"explorer.html"`.
+            start (Any, optional): The start to begin with. (default: a node far
+                from the goal)
+            goal (Any, optional): The goal to begin with. (default: a node far
+                from the start)
+            **kwargs (optional): Such as :obj:`title` and :obj:`unit`, see
+                :func:`bcm_pyg.explorer.write_explorer`.
+        """
+        model = self.model
+        if model is None:
+            raise BCMError(
+                'there is no map to explore: on a tree or a ring exact search '
+                'answers'
+            )
+        names = self._names
+        write_explorer(
+            path,
+            model,
+            self.data if self.simplified is None else self.simplified,
+            start=None if start is None else names.node(start),
+            goal=None if goal is None else names.node(goal),
+            snapshots=[
+                (f'{one.step:,} steps', one.model(model))
+                for one in self.snapshots[:-1]
+            ],
+            **kwargs,
+        )
 
     def _plan_of(self, route: Route) -> Plan:
         if not isinstance(route, Route):

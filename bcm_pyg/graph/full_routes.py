@@ -171,7 +171,7 @@ class _InsideSegments:
         tail = self._rank[adjacency.src.numpy()]
         head = self._rank[adjacency.dst.numpy()]
         inside = (tail >= 0) & (head >= 0)
-        cost = adjacency.cost.double().numpy()[inside]
+        cost = adjacency.exact_cost.numpy()[inside]
         size = (self._node.size, self._node.size)
         ends = head[inside], tail[inside]
         self._reversed = csr_array((cost, ends), shape=size)

@@ -28,8 +28,9 @@ class SimplifiedGraph:
 
     Attributes:
         data: The simplified graph, a canonical planning graph. Its
-            :obj:`node_id` holds the labels of the full graph. If that has
-            bends, its edges have those of their segments, too.
+            :obj:`node_id` holds the labels of the full graph, its
+            :obj:`edge_cost_exact` the sums of costs in float64. If the full
+            graph has bends, its edges have those of their segments, too.
         full: The full graph, a canonical planning graph.
         node: :obj:`[n]` the full node of each node of :obj:`data`.
         simplified_node: :obj:`[N]` the node of :obj:`data` of each full node,
@@ -86,7 +87,7 @@ def simplify_graph(data: Data, keep: Tensor | None = None) -> SimplifiedGraph:
     full = planning_graph(data)
     adjacency = Adjacency.from_data(full)
     src, dst = full.edge_index.cpu().numpy()
-    edges = src, dst, adjacency.cost.cpu().double().numpy()
+    edges = src, dst, adjacency.exact_cost.cpu().numpy()
     if keep is None:
         forced = _forced_nodes(src, dst, adjacency.num_nodes)
     else:
@@ -104,6 +105,11 @@ def simplify_graph(data: Data, keep: Tensor | None = None) -> SimplifiedGraph:
         np.concatenate(pair)
         for pair in zip(kept, segments.crossings(), strict=True)
     )
+    # Of parallel edges that are equal in float32, the cheapest comes first.
+    order = np.argsort(cost, kind='stable')
+    tail, head, cost, segment, slot = (
+        column[order] for column in (tail, head, cost, segment, slot)
+    )
     if not (tail != head).any():
         raise BCMError(
             'no node of the graph leaves a choice (it is a forest, or made of '
@@ -116,6 +122,7 @@ def simplify_graph(data: Data, keep: Tensor | None = None) -> SimplifiedGraph:
         num_nodes=ids.numel(),
         edge_index=torch.from_numpy(ends),
         edge_cost=torch.from_numpy(cost),
+        edge_cost_exact=torch.from_numpy(cost),
         edge_segment=torch.from_numpy(segment),
         edge_slot=torch.from_numpy(slot),
         node_id=ids,  # unless there are labels

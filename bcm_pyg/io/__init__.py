@@ -8,7 +8,9 @@ Files may come from strangers: what a file says is compared with what is wanted
 before anything of that size is read.
 """
 
-from .file import open_file, read_file, write_file
+from bcm_pyg.utils import open_file
+
+from .file import read_file, write_file
 from .folder import open_folder, write_folder
 from .format import (
     Format,

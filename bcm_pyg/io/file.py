@@ -1,14 +1,12 @@
 """One safetensors file with a config in its header."""
 
 import hashlib
-import os
 import re
-import stat
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from torch import Tensor
 
@@ -61,20 +59,6 @@ def _data_digest(content: bytes) -> str:
     """Of all behind the header, which cannot hold a digest of itself."""
     begin = 8 + int.from_bytes(content[:8], 'little')
     return hashlib.sha256(memoryview(content)[begin:]).hexdigest()
-
-
-def open_file(path: Path, links: bool = True) -> tuple[BinaryIO, int]:
-    """A regular file, open, and its size; :obj:`links` allows a link to one."""
-    if not links and path.is_symlink():
-        raise BCMError(f'{path.name} is a link')
-    # A pipe under this name must not make the reader wait.
-    flags = getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_BINARY', 0)
-    handle = os.open(path, os.O_RDONLY | flags)
-    status = os.fstat(handle)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(handle)
-        raise BCMError(f'{path.name} is not a file')
-    return open(handle, 'rb'), status.st_size
 
 
 def remove_leftovers(folder: Path, names: str, keep: Collection[str]) -> None:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import replace_file
+from bcm_pyg.utils import open_file, replace_file
 
-from .file import open_file, remove_leftovers
+from .file import remove_leftovers
 from .format import (
     MAX_CONFIG_BYTES,
     Fields,

@@ -9,6 +9,8 @@ Array = np.ndarray
 LANES = 2
 #: Outputs of a layer that are summed up at a time.
 TILE = 32
+#: A node of more edges is a hub: a walk that comes back to it scores it once.
+HUB = 16
 
 
 class Graph(NamedTuple):
@@ -17,7 +19,7 @@ class Graph(NamedTuple):
     rowptr: Any  # [N + 1] int64
     tail: Any  # [E] int64
     head: Any  # [E] int64
-    cost: Any  # [E] float32
+    cost: Any  # [E] float64
     max_degree: int
 
 
@@ -80,12 +82,16 @@ NOTE = np.dtype(
 
 
 class Scratch(NamedTuple):
-    """The working memory of one thread, 112 bytes a node."""
+    """The working memory of one thread: 112 bytes a node, and up to 16 bytes an
+    edge that walks have met.
+    """
 
     count: Any  # [LANES, 8] int64, of the search under way, and a clock
     note: Any  # [LANES, N] NOTE
     heap: Any  # [LANES, N] int32, open nodes
     nodes: Any  # [LANES, N + 1] int32, of the route, or those expanded
+    order: Any  # [LANES, E] int32, the edges of each hub, best first
+    score: Any  # [LANES, E] float32, of the edges of each hub
 
 
 class Found(NamedTuple):
@@ -119,11 +125,13 @@ def blank_map() -> Map:
     return Map(*layers, tile.ravel(), tile, row, 1.0, calibrated=False)
 
 
-def scratch_for(num_nodes: int) -> Scratch:
+def scratch_for(num_nodes: int, num_edges: int) -> Scratch:
     """Scratch memory of one thread; pages are taken as they are used."""
     return Scratch(
         np.zeros((LANES, 8), np.int64),
         np.zeros((LANES, num_nodes), NOTE),
         np.zeros((LANES, num_nodes), np.int32),
         np.zeros((LANES, num_nodes + 1), np.int32),
+        np.zeros((LANES, num_edges), np.int32),
+        np.zeros((LANES, num_edges), np.float32),
     )

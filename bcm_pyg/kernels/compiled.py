@@ -11,9 +11,9 @@ __all__ = ['backtrack', 'compile_all', 'expand', 'inside', 'lookahead', 'walk']
 
 def compile_all() -> None:
     """Compiles every kernel, by two nodes that are each other's neighbour."""
-    nodes, cost = np.array([0, 1]), np.ones(2, np.float32)
+    nodes, cost = np.array([0, 1]), np.ones(2)
     graph = Graph(np.array([0, 1, 2]), nodes, nodes[::-1].copy(), cost, 1)
-    net, scratch = blank_map(), scratch_for(2)
+    net, scratch = blank_map(), scratch_for(2, 2)
     ends = np.array([0]), np.array([1])
     walk(graph, net, scratch, *ends, True)
     backtrack(graph, net, scratch, *ends)

@@ -146,7 +146,7 @@ def expand(
     """Best-first searches (see :meth:`PlainEngine.search`) by the scores of the
     map, or by the bounds if there are any. A free lane takes the next query.
     """
-    count, note, heap, nodes = scratch
+    count, note, heap, nodes, _, _ = scratch
     size = starts.size
     lists, end, following = np.empty(64 * size, np.int64), 0, 0
     span, lowest = np.zeros((size, 2), np.int64), np.full(size, INF)
@@ -325,7 +325,7 @@ def inside(
     radius: int,
 ) -> Any:
     """See :meth:`PlainEngine.inside`; spans [B, K, 2] are of members."""
-    count, note, heap, nodes = scratch
+    count, note, heap, nodes, _, _ = scratch
     found, end = no_routes(starts.size), 0
     lists = found.nodes
     for query in range(starts.size):

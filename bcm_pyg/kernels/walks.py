@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import LANES
+from .arrays import HUB, LANES
 from .scores import (
     HUGE,
     INF,
@@ -34,11 +34,12 @@ def walk(
     prefer_unvisited: bool,
 ) -> Any:
     """Walks of at most N steps; a free lane takes the next query."""
-    count, note, _, nodes = scratch
+    count, note, _, nodes, order, _ = scratch
     room, found = make_room(graph, net), no_routes(starts.size)
     lists, end, following = found.nodes, 0, 0
     node, goal = np.full(LANES, -1), np.full(LANES, -2)
     query, cost = np.zeros(LANES, np.int64), np.zeros(LANES)
+    asked = np.full(LANES, -1)  # where scores are needed
     while True:
         for lane in range(LANES):
             while True:
@@ -59,17 +60,31 @@ def walk(
                 _arrive(count, note, nodes, lane, node[lane], True)
         if node[0] < 0 and node[1] < 0:
             break
-        score_edges(graph, net, node, goal, room, False)
+        for lane in range(LANES):
+            asked[lane] = node[lane]
+            if node[lane] >= 0:
+                degree = _degree(graph, node[lane])
+                again = degree > HUB and note[lane, node[lane]].closed
+                if degree <= 1 or again:  # no choice, or it is in order
+                    asked[lane] = -1
+        if asked[0] >= 0 or asked[1] >= 0:
+            score_edges(graph, net, asked, goal, room, False)
         for lane in range(LANES):
             here = node[lane]
             if here < 0:
                 continue
+            is_hub = prefer_unvisited and _degree(graph, here) > HUB
             if not note[lane, here].closed:
                 note[lane, here].closed = True
                 found.expansions[query[lane]] += 1
-            edge = _chosen(
-                graph, count, note, lane, room.score, here, prefer_unvisited
-            )
+                if is_hub:
+                    _sort_hub(graph, note, lane, order, room.score, here)
+            if is_hub:
+                edge = _chosen_of_hub(graph, count, note, lane, order, here)
+            else:
+                edge = _chosen(
+                    graph, count, note, lane, room.score, here, prefer_unvisited
+                )
             if edge < 0:  # a dead end
                 node[lane] = -1
                 continue
@@ -110,6 +125,39 @@ def _chosen(
 
 
 @compiled
+def _degree(graph: Any, node: int) -> int:
+    return graph.rowptr[node + 1] - graph.rowptr[node]
+
+
+@compiled
+def _sort_hub(
+    graph: Any, note: Any, lane: int, order: Any, score: Any, node: int
+) -> None:
+    """Notes the edges of a hub, best first, for all visits of a walk."""
+    first, end = graph.rowptr[node], graph.rowptr[node + 1]
+    rank = score[lane, : end - first].copy()
+    for at in range(rank.size):
+        if not rank[at] < INF:
+            rank[at] = np.float32(INF)
+    order[lane, first:end] = np.argsort(rank, kind='mergesort')
+    note[lane, node].slot = 0  # how far it has been gone through
+
+
+@compiled
+def _chosen_of_hub(
+    graph: Any, count: Any, note: Any, lane: int, order: Any, node: int
+) -> int:
+    """The same as :func:`_chosen`, all visits together in a single pass."""
+    first, end = graph.rowptr[node], graph.rowptr[node + 1]
+    while note[lane, node].slot < end - first:
+        edge = first + order[lane, first + note[lane, node].slot]
+        if note[lane, graph.head[edge]].stamp != count[lane, _STAMP]:
+            return edge
+        note[lane, node].slot += 1
+    return first + order[lane, first]
+
+
+@compiled
 def _arrive(
     count: Any,
     note: Any,
@@ -143,7 +191,7 @@ def backtrack(
 ) -> Any:
     """Real-time A*, then a retreat (see :class:`Backtracking`)."""
     room, found = make_room(graph, net), no_routes(starts.size)
-    count, note, _, route = scratch
+    count, note, _, route, _, kept = scratch
     lists, end = found.nodes, 0
     asked, asked_goal = np.full(LANES, -1), np.full(LANES, -1)
     for query in range(starts.size):
@@ -156,17 +204,19 @@ def backtrack(
         note[0, node].closed = False
         found.walked[query], moves, retreats = 0.0, 0, False
         while node != goal and size > 0:
+            first, degree = graph.rowptr[node], _degree(graph, node)
+            if degree <= HUB or not note[0, node].closed:
+                asked[0], asked_goal[0] = node, goal
+                score_edges(graph, net, asked, asked_goal, room, True)
+                kept[0, first : first + degree] = room.score[0, :degree]
             found.expansions[query] += not note[0, node].closed
             note[0, node].closed = True
-            asked[0], asked_goal[0] = node, goal
-            score_edges(graph, net, asked, asked_goal, room, True)
-            first = graph.rowptr[node]
             best = second = INF
             chosen, fresh = -1, False
             for edge in range(first, graph.rowptr[node + 1]):
                 head, step = graph.head[edge], np.float64(graph.cost[edge])
                 new = note[0, head].stamp != stamp
-                rest = rest_of(room.score[0, edge - first], net.scale, step)
+                rest = rest_of(kept[0, edge], net.scale, step)
                 if retreats:
                     if note[0, head].member == stamp:
                         continue
@@ -231,7 +281,7 @@ def lookahead(
     walk, its cost for one look.
     """
     room, found = make_room(graph, net), no_routes(starts.size)
-    count, note, rim, route = scratch
+    count, note, rim, route, _, _ = scratch
     lists, end = found.nodes, 0
     asked, asked_goal = np.full(LANES, -1), np.full(LANES, -1)
     for query in range(starts.size):

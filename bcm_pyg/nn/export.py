@@ -1,16 +1,17 @@
 """The scorer of a map as a program of its own, for other runtimes."""
 
+import copy
+
 import torch
 from torch import Tensor
 from torch.export import Dim, ExportedProgram
-from torch.nn.functional import linear, silu
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 
 from .bcm import BCM
-from .scoring import evaluating
+from .scoring import evaluating, pair_scores
 from .transition import Transition
 
 #: Rows of the example that is traced; the program takes any number.
@@ -39,17 +40,12 @@ def export_scorer(model: BCM, data: Data | None = None) -> ExportedProgram:
         trust, and ship maps with :meth:`BCM.save`, whose files are safe.
 
     Args:
-        model (BCM): The map, with the built-in :class:`Transition`.
+        model (BCM): The map.
         data (torch_geometric.data.Data, optional): Its graph. (default:
             :obj:`None`)
     """
     if not isinstance(model, BCM):
         raise BCMError(f'model must be a BCM (got {type(model).__name__})')
-    if type(model.transition) is not Transition:
-        raise BCMError(
-            'only maps with the built-in Transition can be exported (got '
-            f'{type(model.transition).__name__})'
-        )
     scorer: torch.nn.Module = _RowScorer(model.transition)
     device, width = model.device, model.transition.hidden_channels
     example = torch.zeros(_EXAMPLE, width, device=device)
@@ -67,34 +63,18 @@ def export_scorer(model: BCM, data: Data | None = None) -> ExportedProgram:
 
 
 class _RowScorer(torch.nn.Module):
-    """Scores of hidden rows; the first weight is in the rows already."""
-
-    bias1: Tensor
-    weight2: Tensor
-    bias2: Tensor
-    weight3: Tensor
+    """Scores of projected nodes, which hold the first weight already."""
 
     def __init__(self, transition: Transition) -> None:
         super().__init__()
-        for name, value in (
-            ('bias1', transition.lin1.bias),
-            ('weight2', transition.lin2.weight),
-            ('bias2', transition.lin2.bias),
-            ('weight3', transition.lin3.weight),
-        ):
-            self.register_buffer(name, value.detach().clone())
+        self.transition = copy.deepcopy(transition).requires_grad_(False)
+        del self.transition.lin1.weight
 
     def forward(
         self, nodes: Tensor, neighbors: Tensor, goals: Tensor
     ) -> Tensor:
-        # The last bias is the same for both and falls out.
-        to_neighbor = self._features(neighbors - nodes)
-        to_goal = self._features(goals - nodes)
-        difference = linear(to_neighbor - to_goal, self.weight3)
-        return difference.square().sum(dim=-1)
-
-    def _features(self, hidden: Tensor) -> Tensor:
-        return silu(linear(silu(hidden + self.bias1), self.weight2, self.bias2))
+        each = torch.arange(nodes.size(0), device=nodes.device)
+        return pair_scores(self.transition, nodes, neighbors, goals, each)
 
 
 class _IdScorer(torch.nn.Module):

@@ -85,8 +85,9 @@ class _Arrays:
     """A graph as arrays on the CPU, and scratch memory that is free."""
 
     def __init__(self, adjacency: Adjacency) -> None:
-        edges = adjacency.rowptr, adjacency.src, adjacency.dst, adjacency.cost
-        rowptr, tail, head, cost = map(_array, edges)
+        edges = adjacency.rowptr, adjacency.src, adjacency.dst
+        rowptr, tail, head = map(_array, edges)
+        cost = _array(adjacency.exact_cost)
         degree = int(np.diff(rowptr).max(initial=0))
         self.graph = Graph(rowptr, tail, head, cost, degree)
         self.free: list[Scratch] = []
@@ -96,7 +97,8 @@ class _Arrays:
         try:
             return self.free.pop()
         except IndexError:
-            return scratch_for(self.graph.rowptr.size - 1)
+            rowptr, head = self.graph.rowptr, self.graph.head
+            return scratch_for(rowptr.size - 1, head.size)
 
 
 def _array(values: Tensor) -> Array:

@@ -49,6 +49,7 @@ class LandmarkBounds:
         graph = Data(
             edge_index=torch.stack([adjacency.src, adjacency.dst]),
             edge_cost=adjacency.cost,
+            edge_cost_exact=adjacency.exact_cost,
             num_nodes=adjacency.num_nodes,
         )
         landmarks = find_landmarks(graph, num_landmarks)
@@ -88,7 +89,7 @@ class BoundScorer:
         adjacency = self.bounds.adjacency
         edge, source = adjacency.out_edges(nodes)
         rest = self.bounds(adjacency.dst[edge], goals[source])
-        return EdgeScores(edge, source, adjacency.cost[edge].double() + rest)
+        return EdgeScores(edge, source, adjacency.exact_cost[edge] + rest)
 
     def for_kernels(self) -> tuple[Map, Bounds]:
         """What the kernels read."""

@@ -45,7 +45,7 @@ class PlainEngine:
         self.adjacency = adjacency
         self._rowptr, self._head, self._cost = (
             part.cpu().numpy()
-            for part in (adjacency.rowptr, adjacency.dst, adjacency.cost)
+            for part in (adjacency.rowptr, adjacency.dst, adjacency.exact_cost)
         )
 
     def edges(self, node: int) -> list[tuple[int, float]]:

@@ -75,7 +75,7 @@ class _Walks:
             moved = edge >= 0  # False at a dead end
             on, edge = on[moved], edge[moved]
             node = adjacency.dst[edge]
-            cost[on] += adjacency.cost[edge].double()
+            cost[on] += adjacency.exact_cost[edge]
             steps.append((on, node))
             is_new = ~visited.contains(on, node)
             visited.add(on, node)
@@ -115,9 +115,9 @@ class _Walks:
         stale = torch.where(is_new, 0, self.stale[on] + 1)
         again = ~is_new & (node == self.watched[on])
         lap = self.lap[on]
-        renew = is_new | (stale >= lap)
-        self.watched[on] = torch.where(renew, node, self.watched[on])
-        lap = torch.where(renew, 2 * lap, lap)
+        watch_it = is_new | (stale >= lap)
+        self.watched[on] = torch.where(watch_it, node, self.watched[on])
+        lap = torch.where(watch_it, 2 * lap, lap)
         self.lap[on] = torch.where(is_new, 1, lap)
         self.stale[on] = stale
         return again

@@ -185,9 +185,8 @@ class BasePlanner(ABC):
         self, full: FullRoutes, starts: Tensor, goals: Tensor
     ) -> Plan:
         """Routes on the full graph: the best of all candidates and of the way
-        inside a segment. So an exact planner stays exact, and a bound a bound,
-        up to the costs of segments, which are rounded to float32. Expansions
-        are those on the simplified graph.
+        inside a segment. So an exact planner stays exact, and a bound a bound.
+        Expansions are those on the simplified graph.
         """
         cost, nodes = full.inside(starts, goals)
         best = Plan.from_routes(cost, nodes, torch.zeros_like(starts))
@@ -209,7 +208,8 @@ class BasePlanner(ABC):
             walked = plan.walked_cost[chosen] + beside[chosen]
             found = replace(found, walked_cost=walked.clamp(min=cost))
             best = best.cheaper(row, found)
-        low = plan.lower_bound + beside
+        # A hair less: costs were added up in another order.
+        low = (plan.lower_bound + beside) * (1 - 2**-45)
         bound = best.cost.scatter_reduce(0, query, low, 'amin')
         expansions = torch.zeros_like(starts)
         expansions.index_add_(0, query, plan.expansions)

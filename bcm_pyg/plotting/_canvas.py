@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import edge_lines, planning_graph
+from bcm_pyg.graph.planning_graph import check_pos
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +37,8 @@ class Canvas:
         self, data: Data, ax: Axes | None, cost: str | None = None
     ) -> None:
         self.data = data = planning_graph(data, cost=cost).cpu()
-        if data.get('pos') is None or data.pos.size(1) < 2:
+        check_pos(data, 'a picture')
+        if data.pos.size(1) < 2:
             raise BCMError('a picture needs at least two coordinate axes')
         #: Row and column of each node, if the graph is drawn as a matrix.
         self.cell = _cells(data)

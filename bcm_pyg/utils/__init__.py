@@ -5,8 +5,12 @@ from ._checks import check_choice as check_choice
 from ._checks import check_float as check_float
 from ._checks import check_int as check_int
 from ._files import as_path as as_path
+from ._files import memory_for as memory_for
+from ._files import open_file as open_file
 from ._files import read_file as read_file
+from ._files import reading as reading
 from ._files import replace_file as replace_file
+from ._files import unpacked as unpacked
 from ._processes import Processes as Processes
 from .adjacency import Adjacency
 from .adjacency import cut_loops as cut_loops

@@ -1,11 +1,20 @@
 import gzip
 import os
 import secrets
-import zlib
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
+from typing import BinaryIO
 
 from bcm_pyg.errors import BCMError
+
+from ._checks import check_int
+
+#: Bytes of memory that a graph from a file may take unless more is asked for:
+#: so many, or so many for each byte of the file.
+MEMORY, MEMORY_PER_BYTE = 2**30, 100
 
 
 def as_path(name: str, value: object) -> Path:
@@ -17,27 +26,68 @@ def as_path(name: str, value: object) -> Path:
     raise BCMError(f'{name} must name a file or folder (got {value!r:.80})')
 
 
-def read_file(path: str | PathLike[str], max_bytes: int) -> bytes:
-    """What a file holds, unpacked if it is gzipped; at most so many bytes."""
-    if as_path('path', path).is_fifo():  # which would make the reader wait
-        raise BCMError(f'{path} is not a file')
-    parts, room = [], max_bytes
+def open_file(path: Path, links: bool = True) -> tuple[BinaryIO, int]:
+    """A regular file, open, and its size; :obj:`links` allows a link to one."""
+    if not links and path.is_symlink():
+        raise BCMError(f'{path.name} is a link')
+    # A pipe under this name must not make the reader wait.
+    flags = getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_BINARY', 0)
+    handle = os.open(path, os.O_RDONLY | flags)
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(handle)
+        raise BCMError(f'{path.name:.200} is not a file')
+    return open(handle, 'rb'), status.st_size
+
+
+@contextmanager
+def reading(
+    path: str | PathLike[str], what: str = 'text'
+) -> Iterator[tuple[BinaryIO, int]]:
+    """The door for graphs in files: a regular file, open, and its size.
+
+    Whatever goes wrong inside becomes one error that names the file.
+    """
     try:
-        with open(path, 'rb') as file:
-            is_packed = file.read(2) == b'\x1f\x8b'
-            file.seek(0)
-            source = gzip.GzipFile(fileobj=file) if is_packed else file
-            # A few packed bytes can unpack to any size.
-            while room >= 0 and (part := source.read(2**20)):
-                parts.append(part)
-                room -= len(part)
+        file, size = open_file(as_path('path', path))
+        with file:
+            yield file, size
+    except BCMError as error:
+        raise BCMError(f'{path!s:.200}: {error!s:.500}') from None
     except FileNotFoundError:
-        raise BCMError(f'there is no file {path}') from None
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise BCMError(f'cannot read {path}: {error}') from None
-    if room < 0:
-        raise BCMError(f'{path} holds more than {max_bytes:,} bytes')
-    return b''.join(parts)
+        raise BCMError(f'there is no file {path!s:.200}') from None
+    except Exception as error:  # damaged files break readers in many ways
+        why = f'{error!s:.500}' or type(error).__name__
+        raise BCMError(
+            f'cannot read {what} from {path!s:.200}: {why}'
+        ) from None
+
+
+def unpacked(file: BinaryIO, max_bytes: int) -> Iterator[bytes]:
+    """What a file holds, unzipped if it is gzipped; at most so many bytes."""
+    is_packed = file.read(2) == b'\x1f\x8b'
+    file.seek(0)
+    source = gzip.GzipFile(fileobj=file) if is_packed else file
+    room = max_bytes
+    while part := source.read(2**20):  # a few bytes can unpack to any size
+        room -= len(part)
+        if room < 0:
+            raise BCMError(f'it holds more than {max_bytes:,} bytes')
+        yield part
+
+
+def read_file(path: str | PathLike[str], max_bytes: int) -> bytes:
+    """What a file holds, unzipped if it is gzipped; at most so many bytes."""
+    with reading(path) as (file, _):
+        return b''.join(unpacked(file, max_bytes))
+
+
+def memory_for(size: int, max_bytes: int | None) -> int:
+    """Bytes that the graph in a file of this size may take while it is read."""
+    if max_bytes is None:
+        return max(MEMORY, MEMORY_PER_BYTE * size)
+    check_int('max_bytes', max_bytes, 1)
+    return max_bytes
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -23,10 +23,6 @@ class Processes:
     """
 
     def __init__(self, distributed: bool | None = None) -> None:
-        if distributed is not None and not isinstance(distributed, bool):
-            raise BCMError(
-                f'distributed must be a bool or None (got {distributed!r})'
-            )
         ready = dist.is_available() and dist.is_initialized()
         if distributed and not ready:
             raise BCMError(

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import torch
 from scipy.sparse import csr_array
 from torch import Tensor
@@ -28,6 +27,8 @@ class Adjacency:
         dst: :obj:`[E]` the head of each edge.
         cost: :obj:`[E]` what the edge costs, float32.
         num_nodes: :math:`N`.
+        exact_cost: :obj:`[E]` the same in float64, for sums. Edges of a
+            simplified graph are sums themselves, and rounded in :obj:`cost`.
     """
 
     rowptr: Tensor
@@ -35,6 +36,7 @@ class Adjacency:
     dst: Tensor
     cost: Tensor
     num_nodes: int
+    exact_cost: Tensor
 
     @classmethod
     def from_data(cls, data: Data) -> Adjacency:
@@ -44,20 +46,22 @@ class Adjacency:
         have changed.
         """
         edges, cost = data.edge_index, data.edge_cost
+        exact = _exact_cost(data)
         num_nodes = int(data.num_nodes)
         with _LOCK:
             known: Adjacency | None = _SHARED.get(edges)
             if known is None or not (
                 known.num_nodes == num_nodes
                 and known.cost.device == cost.device
-                and torch.equal(known.cost, cost)
+                and torch.equal(known.exact_cost, exact)
                 and torch.equal(known.src, edges[0])
                 and torch.equal(known.dst, edges[1])
             ):
                 src, dst = edges.clone().unbind(0)
                 degree = torch.bincount(src, minlength=num_nodes)
                 rowptr = torch.cat([degree.new_zeros(1), degree.cumsum(0)])
-                known = cls(rowptr, src, dst, cost.clone(), num_nodes)
+                cost = cost.clone()
+                known = cls(rowptr, src, dst, cost, num_nodes, exact.clone())
                 _SHARED[edges] = known
             return known
 
@@ -122,7 +126,7 @@ class Adjacency:
     def route_costs(self, nodes: Tensor) -> Tensor:
         """What routes :obj:`[B, L]` cost, float64 :obj:`[B]`."""
         edge = self.route_edges(nodes)
-        return self.cost[edge].double().masked_fill(edge < 0, 0).sum(dim=1)
+        return self.exact_cost[edge].masked_fill(edge < 0, 0).sum(dim=1)
 
     def chunks(self, nodes: Tensor, max_edges: int) -> Iterator[slice]:
         """Parts with less than :obj:`max_edges` plus one node's out-edges."""
@@ -137,9 +141,20 @@ class Adjacency:
     def to_scipy(self, reverse: bool = False) -> csr_array:
         """As a sparse matrix of float64 costs, zero costs kept as entries."""
         ends = self.src.cpu().numpy(), self.dst.cpu().numpy()
-        cost = self.cost.cpu().numpy().astype(np.float64)
+        cost = self.exact_cost.cpu().numpy()
         size = (self.num_nodes, self.num_nodes)
         return csr_array((cost, ends[::-1] if reverse else ends), shape=size)
+
+
+def _exact_cost(data: Data) -> Tensor:
+    """Costs in float64, those of :func:`~bcm_pyg.graph.simplify_graph` if they
+    still belong to the graph.
+    """
+    cost: Tensor = data.edge_cost
+    exact = data.get('edge_cost_exact')
+    if isinstance(exact, Tensor) and torch.equal(exact.float(), cost):
+        return exact.double()
+    return cost.double()
 
 
 def cut_loops(nodes: Tensor) -> Tensor:

@@ -26,6 +26,15 @@ def training_seconds(side: int, costs: str, budget: float = 1.0) -> float:
     return seconds * budget
 
 
+#: Steps of the paper's objective for each cell of a grid, before ``--budget``.
+PAPER_STEPS = 60
+
+
+def paper_steps(side: int, budget: float = 1.0) -> int:
+    """Steps of the paper's objective on a grid."""
+    return round(PAPER_STEPS * side**2 * budget)
+
+
 class Method(NamedTuple):
     """A planner with the three properties of the paper's Table 1."""
 
@@ -102,9 +111,7 @@ BASELINES = {
 
 #: Our maps by what they are trained on, the paper's objective first.
 MAPS = {
-    'paper': Method(
-        "BCM, the paper's objective at our budget", YES, YES, YES, '#e69f00'
-    ),
+    'paper': Method("BCM, the paper's objective", YES, YES, YES, '#e69f00'),
     'sweeps': Method(
         'BCM, our default (self-supervised)', YES, YES, YES, '#d55e00'
     ),

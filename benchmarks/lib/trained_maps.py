@@ -1,37 +1,38 @@
 """Maps that benchmarks share: trained once, kept, and found again by name.
 
-Maps of tables are in ``cache/`` (not in git), those that readouts are timed
-with in ``maps/``. All settings of training go through :func:`fit_config`, and
-all that a map knows of its training through :func:`settings_of`.
+Maps of tables are in ``cache/`` (not in git). Those of the paper's objective,
+which take long, are in ``maps/`` in float16, as they are measured. Settings
+of training go through :func:`fit_config`, and all that a map knows of its
+training through :func:`settings_of`.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from dataclasses import asdict, replace
-from pathlib import Path
+from math import isfinite
 from typing import Any
 
-import torch
-from torch import Tensor
 from torch_geometric import seed_everything
 from torch_geometric.data import Data
 
-from bcm_pyg import BCM, FitConfig, Planner, fit, planning_graph
-from bcm_pyg.datasets import weighted_grid
-from bcm_pyg.graph import SimplifiedGraph, largest_component, simplify_graph
-from bcm_pyg.nn import NodeEncoder, Transition
+from bcm_pyg import BCM, FitConfig, Planner, fit
 from bcm_pyg.planning import Readout, VisitedGreedy
 from bcm_pyg.training import ExactTargets, OneStepTargets, SweepTargets
-from benchmarks.lib.graphs import Grid, load
+from benchmarks.lib.graphs import Grid
 from benchmarks.lib.measure import measure
-from benchmarks.lib.methods import training_seconds
+from benchmarks.lib.methods import paper_steps, training_seconds
 from benchmarks.lib.results import FOLDER, Job, Results, Row, provenance
 
 CACHE = FOLDER / 'cache'
 MAPS = FOLDER / 'maps'
 #: Training time of a quick look.
 QUICK_SECONDS = 2.0
+#: And its steps of the paper's objective.
+QUICK_STEPS = 60
+#: How closely the paper's objective is followed.
+FOLLOWED = {'validations': 20, 'validation_queries': 200}
 #: The readout of the paper.
 VISITED = VisitedGreedy()
 
@@ -92,15 +93,24 @@ def training_of(model: BCM) -> Row:
 
 
 def cache_name(
-    *graph: object, seconds: float, seed: int, encoder: str = 'interaction'
+    *graph: object,
+    seconds: float | None = None,
+    steps: int | None = None,
+    seed: int,
+    encoder: str = 'interaction',
 ) -> str:
-    """The folder of a map in the cache: the one name it has."""
-    name = '-'.join([*map(str, graph), f'{seconds:g}s', str(seed)])
+    """The folder of a map: the one name it has."""
+    budget = f'{seconds:g}s' if steps is None else f'{steps}steps'
+    name = '-'.join([*map(str, graph), budget, str(seed)])
     return name if encoder == 'interaction' else f'{name}-{encoder}'
 
 
 def grid_map_name(
-    grid: Grid, targets: str, seconds: float, encoder: str = 'interaction'
+    grid: Grid,
+    targets: str,
+    seconds: float | None = None,
+    encoder: str = 'interaction',
+    steps: int | None = None,
 ) -> str:
     """The same for a map of a grid."""
     return cache_name(
@@ -109,19 +119,21 @@ def grid_map_name(
         grid.side,
         targets,
         seconds=seconds,
+        steps=steps,
         seed=grid.seed,
         encoder=encoder,
     )
 
 
 def is_cached(name: str) -> bool:
-    """Whether the cache has this map."""
-    return (CACHE / name / 'config.json').exists()
+    """Whether there is this map, in the cache or kept for good."""
+    return any((at / name / 'config.json').exists() for at in (CACHE, MAPS))
 
 
 def cached_map(name: str, data: Data) -> BCM:
-    """A map of the cache."""
-    return BCM.load(CACHE / name, data)
+    """A map of the cache, or one that is kept."""
+    kept = (MAPS / name).exists()
+    return BCM.load((MAPS if kept else CACHE) / name, data)
 
 
 def trained_map(
@@ -130,10 +142,12 @@ def trained_map(
     config: FitConfig,
     paper: bool = False,
     encoder: str = 'interaction',
+    keep: bool = False,
 ) -> BCM:
     """A trained map from the cache, or a new one, which is put there.
 
-    A training that is stopped is not cached; the next call goes on with it.
+    A training that is stopped is not cached; the next call goes on with it. One
+    that is to be kept goes to ``maps/`` in float16.
     """
     if is_cached(name):
         model = cached_map(name, data)
@@ -143,12 +157,18 @@ def trained_map(
     seed_everything(config.seed)
     build = BCM.paper if paper else BCM.from_data
     model = build(data, encoder)
+    provenance()  # before the checkout moves on
+    resumed, began = checkpoint.exists(), time.process_time()
     history = fit(model, data, config, progress=True, checkpoint=checkpoint)
     if history.interrupted:  # fit keeps that to itself
         raise KeyboardInterrupt
     model.info.training['benchmark'] = {
         'train_seconds': round(model.info.training['seconds'], 1),
         'steps': history.steps,
+        # What a run took before it was stopped is not known.
+        'cpu_seconds': None
+        if resumed
+        else round(time.process_time() - began, 1),
         'rows_per_second': round(history.rows_per_second),
         # A row may be of a later command and commit.
         'trained_by': provenance()['command'],
@@ -157,10 +177,23 @@ def trained_map(
             [round(seconds, 1), round(gap, 3)]
             for seconds, gap in zip(history.seconds, history.gap, strict=True)
         ],
+        'learning': [
+            [step, *(round(x, 4) if isfinite(x) else None for x in metrics)]
+            for step, *metrics in zip(
+                history.step,
+                history.loss,
+                history.gap,
+                history.success_rate,
+                strict=True,
+            )
+        ],
     }
-    model.save(CACHE / name)
+    if keep:
+        model.save(MAPS / name, 'float16')
+    else:
+        model.save(CACHE / name)
     checkpoint.unlink(missing_ok=True)  # another process may have had it
-    return model
+    return cached_map(name, data)
 
 
 def _check_config(name: str, there: Row, asked: FitConfig, data: Data) -> None:
@@ -202,7 +235,7 @@ def map_job(
         'method': f'bcm_{targets}',
         'encoder': encoder,
         'readout': type(readout).__name__,
-        'budget_seconds': map_seconds(grid, args),
+        **map_budget(grid, targets, args),
         'num_queries': args.pairs,
     }
 
@@ -211,6 +244,8 @@ def map_job(
         if model is None:
             return None
         training = training_of(model)
+        if targets == 'paper' and not args.quick:
+            _add_curve({**asdict(grid), 'encoder': encoder}, training)
         planner = Planner(model, grid.data(), readout)
         return {
             'sweeps': settings_of(model)['sweeps'],
@@ -218,21 +253,44 @@ def map_job(
             'ended_by': ended_by(model),
             'train_seconds': training['train_seconds'],
             'train_steps': training['steps'],
+            'train_cpu_seconds': training.get('cpu_seconds'),
             'trained_by': training.get('trained_by'),
             'trained_commit': training.get('trained_commit'),
             'parameters': model.num_parameters(),
-            'megabytes': model.storage_bytes() / 1e6,
+            'megabytes': model.storage_bytes('float32') / 1e6,
             **measure(planner, grid.data(), *grid.queries(args.pairs)),
         }
 
     return Job(key, run)
 
 
-def map_seconds(grid: Grid, args: argparse.Namespace) -> float:
-    """Seconds of training of a map."""
-    if args.quick:
-        return QUICK_SECONDS * args.budget
-    return training_seconds(grid.side, grid.costs, args.budget)
+def _add_curve(key: Row, training: Row) -> None:
+    """How a training went, beside the rows, which tell how it ended."""
+    curves = Results('paper_curves')
+    key = {**key, 'train_steps': training['steps']}
+    if curves.find(**key) is None:
+        names = ('train_seconds', 'cpu_seconds', 'trained_by', 'trained_commit')
+        told = {name: training[name] for name in names}
+        fields = ['step', 'loss', 'gap', 'success_rate']
+        curve = {'fields': fields, 'curve': training['learning']}
+        curves.add({**key, **told, **curve})
+
+
+def map_budget(grid: Grid, targets: str, args: argparse.Namespace) -> Row:
+    """What the training of a map may take, as rows call it.
+
+    The paper's objective has steps, so that it does not matter what else the
+    machine does; the others have time.
+    """
+    if targets == 'paper':
+        steps = round(QUICK_STEPS * args.budget)
+        if not args.quick:
+            steps = paper_steps(grid.side, args.budget)
+        return {'budget_steps': steps}
+    seconds = QUICK_SECONDS * args.budget
+    if not args.quick:
+        seconds = training_seconds(grid.side, grid.costs, args.budget)
+    return {'budget_seconds': seconds}
 
 
 def load_or_train(
@@ -242,22 +300,27 @@ def load_or_train(
     encoder: str = 'interaction',
 ) -> BCM | None:
     """A map from the cache, or trained; None if that must or can not be."""
-    seconds = map_seconds(grid, args)
-    name = grid_map_name(grid, targets, seconds, encoder)
+    paper, given = targets == 'paper', map_budget(grid, targets, args)
+    seconds, steps = given.get('budget_seconds'), given.get('budget_steps')
+    name = grid_map_name(grid, targets, seconds, encoder, steps)
     if args.cached_only and not is_cached(name):
         return None
-    budget: dict[str, Any] = {'time_budget': seconds}
-    if args.same_steps and not is_cached(name):
+    if args.same_steps and not paper and not is_cached(name):
         steps = steps_in_time(grid, seconds)
         if steps is None:
             return None
-        budget = {'steps': steps}
+    budget: Row = (
+        {'time_budget': seconds} if steps is None else {'steps': steps}
+    )
+    if paper:
+        budget |= FOLLOWED
     return trained_map(
         name,
         grid.data(),
         fit_config(targets, seed=grid.seed, **budget),
-        paper=targets == 'paper',
+        paper=paper,
         encoder=encoder,
+        keep=paper and not args.quick,
     )
 
 
@@ -284,67 +347,3 @@ def steps_in_time(grid: Grid, seconds: float) -> int | None:
 
     best = max(timed, key=worth)
     return round(best['steps'] * seconds / best['budget_seconds'])
-
-
-#: Side of a U and width of its map; name of a road network and width of its.
-TIMED_GRIDS = ((40, 128), (40, 256), (60, 128), (60, 256))
-TIMED_ROADS = (
-    ('sydney', 128),
-    ('malta_full', 128),
-    ('rome_length', 128),
-    ('seattle_length', 128),
-)
-
-
-def timed_grid(side: int) -> Data:
-    """The U with wide costs whose maps readouts are timed with."""
-    return planning_graph(weighted_grid('ushape', side, 'wide', 7))
-
-
-def timed_road(name: str) -> SimplifiedGraph:
-    """The largest strong component of a road network, simplified."""
-    return simplify_graph(largest_component(load(name, 1)[0]))
-
-
-def timed_map_folder(name: str, width: int) -> Path:
-    """Where a map is kept that readouts are timed with."""
-    return MAPS / f'{name}-{width}'
-
-
-def timed_map(name: str, width: int, data: Data) -> BCM | None:
-    """Such a map, if there is one."""
-    folder = timed_map_folder(name, width)
-    return BCM.load(folder, data) if folder.exists() else None
-
-
-class Coordinates(NodeEncoder):
-    """Embeds a node by its coordinates in the plane."""
-
-    out_channels = 2
-    per_node = True
-
-    def forward(self, data: Data) -> Tensor:
-        """The coordinates."""
-        return data.pos
-
-
-@torch.no_grad()
-def straight_map(width: int) -> BCM:
-    r"""A map with :math:`D_i(j; g) = \lVert x_j - x_g \rVert^2`, by hand.
-
-    Its walks go straight to their goals on grids without walls. How long a
-    walk takes depends on its hops and the size of the layers, not on the
-    weights, so that large graphs can be timed without training a map of them.
-
-    As :math:`x = \sigma(x) - \sigma(-x)`, four hidden values carry both
-    coordinates through a layer. The others are drawn and do not count.
-    """
-    seed_everything(0)
-    phi = Transition(2, width, width)
-    signs = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    phi.lin1.weight[:4] = signs
-    phi.lin2.weight[:4] = 0.0
-    phi.lin2.weight[:4, :4] = signs @ signs.T
-    phi.lin3.weight.zero_()
-    phi.lin3.weight[:2, :4] = signs.T
-    return BCM(Coordinates(), phi, terminal='paper')

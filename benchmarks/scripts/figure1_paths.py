@@ -38,7 +38,7 @@ from bcm_pyg.utils import Adjacency
 from benchmarks.lib.figures import COLORS, plt, save
 from benchmarks.lib.graphs import Grid
 from benchmarks.lib.results import Job, figure_folder, results_for, run_jobs
-from benchmarks.lib.trained_maps import load_or_train, map_seconds
+from benchmarks.lib.trained_maps import load_or_train, map_budget
 
 
 def query(side: int) -> tuple[int, int]:
@@ -94,7 +94,7 @@ def path_job(grid: Grid, method: str, args: Any) -> Job:
     key = {**asdict(grid), 'method': method, 'start': start, 'goal': goal}
     targets = method.removeprefix('bcm_')
     if targets in MAPS:
-        key['budget_seconds'] = map_seconds(grid, args)
+        key |= map_budget(grid, targets, args)
 
     def run() -> dict[str, Any] | None:
         data = grid.data()

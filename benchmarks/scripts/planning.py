@@ -45,16 +45,16 @@ from bcm_pyg.planning import (
 from bcm_pyg.utils import Adjacency
 from benchmarks.lib.measure import keeps_edges, one_search
 from benchmarks.lib.results import results_for
-from benchmarks.lib.trained_maps import (
+from benchmarks.lib.timed_maps import (
     TIMED_GRIDS,
     TIMED_ROADS,
-    fit_config,
     straight_map,
     timed_grid,
     timed_map,
     timed_map_folder,
     timed_road,
 )
+from benchmarks.lib.trained_maps import fit_config
 
 #: Readouts whose quality is compared, as rows call them.
 READOUTS = {

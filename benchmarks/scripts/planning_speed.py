@@ -51,7 +51,7 @@ from bcm_pyg.planning import (
 from bcm_pyg.utils import Adjacency
 from benchmarks.lib.measure import keeps_edges, one_search, seconds_of
 from benchmarks.lib.results import Row, results_for
-from benchmarks.lib.trained_maps import (
+from benchmarks.lib.timed_maps import (
     TIMED_ROADS,
     straight_map,
     timed_grid,

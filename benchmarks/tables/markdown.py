@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from benchmarks.lib.methods import SECONDS, training_seconds
+from benchmarks.lib.methods import SECONDS, paper_steps, training_seconds
 from benchmarks.lib.results import Row
 from benchmarks.tables.paper_numbers import Reported
 
@@ -46,7 +46,9 @@ SAME = (
 
 
 def time_share(row: Row) -> float:
-    """The training time of a map over the usual one; 1 if there is none."""
+    """The training of a map over the usual one; 1 if there is none."""
+    if 'budget_steps' in row:
+        return row['budget_steps'] / paper_steps(row['side'])
     seconds = row.get('budget_seconds')
     if seconds is None or row['side'] not in SECONDS:
         return 1.0

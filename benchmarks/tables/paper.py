@@ -29,12 +29,13 @@ from benchmarks.tables.markdown import (
     select,
     spread,
     success,
-    time_share,
     values,
 )
 
 IN_PAPER = '*in the paper*'
 WEIGHTED = ('mild', 'wide')
+#: Points of a learning curve that are shown.
+PARTS = 5
 LAYOUT_LABELS = {
     'ushape': 'U',
     'block': 'centre block',
@@ -179,7 +180,7 @@ def visited() -> str:
 
 def _map_of(row: Row) -> tuple:
     """What tells a trained map from another of its kind."""
-    names = ('seed', 'budget_seconds', 'train_steps', 'train_seconds')
+    names = ('seed', 'train_steps', 'train_seconds')
     return tuple(row.get(name) for name in names)
 
 
@@ -250,27 +251,33 @@ def scaling() -> str:
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
 
 
-def patience() -> str:
-    """What the paper's objective comes to where it had more than our time."""
-    rows = [
-        row
-        for row in Results('figure3_scaling').rows
-        if (row['method'], row.get('seed')) == ('bcm_paper', 42)
-        and time_share(row) >= 1
-    ]
-    longer = {row['side'] for row in rows if time_share(row) > 1}
-    shown = [row for row in rows if row['side'] in longer]
-    shown.sort(key=lambda row: (row['side'], row['budget_seconds']))
-    lines = [
-        [
-            f'{row["side"] ** 2:,}',
-            f'{row["train_steps"]:,}',
-            success([row]),
-            number(row['gap'], 2),
-        ]
-        for row in shown
-    ]
-    head = ['N', 'steps', 'SR', 'Gap %']
+def learning() -> str:
+    """How the Gap of the paper's objective falls with the steps."""
+    rows = Results('paper_curves').rows
+    lines = []
+    for row in sorted(
+        rows,
+        key=lambda row: (
+            row['side'],
+            row['layout'],
+            row['costs'],
+            row['encoder'],
+            row['seed'],
+        ),
+    ):
+        found = {}
+        for step, _, percent, rate in row['curve']:
+            # The first of each part that is reached; the last is the end.
+            part = step * PARTS // row['train_steps']
+            failed = '' if rate == 1 else f' ({rate:.3f})'
+            found.setdefault(part, number(percent, 1) + failed)
+        line = [f'{row["side"] ** 2:,}', row['layout'], row['costs']]
+        line += [row['encoder'], row['seed'], f'{row["train_steps"]:,}']
+        seconds = row['cpu_seconds']
+        line.append(number(None if seconds is None else seconds / 60, 0))
+        lines.append([*line, *(found.get(n + 1, '-') for n in range(PARTS))])
+    head = ['N', 'layout', 'costs', 'encoder', 'seed', 'steps', 'CPU minutes']
+    head += [f'{100 * (n + 1) // PARTS} %' for n in range(PARTS)]
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
 
 
@@ -300,6 +307,6 @@ PAPER_TABLES: dict[str, Callable[[], str]] = {
     'figure1_paths': paths,
     'figure3_storage': storage,
     'figure3_scaling': scaling,
-    'paper_objective_longer': patience,
+    'paper_learning': learning,
     'disagreements': disagreements,
 }

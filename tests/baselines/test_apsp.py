@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 import torch
 from baseline_walks import check_plan
-from helpers import assert_same_plan, random_graphs
+from helpers import random_graphs
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, evaluate, planning_graph
 from bcm_pyg.baselines import APSP, Dijkstra
-from bcm_pyg.baselines.apsp import HopLayout, pack_bits, read_bits
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.utils import Adjacency
 
@@ -94,13 +92,11 @@ def test_numbers_of_the_paper():
 
     wide = weighted_grid('ushape', side=40, costs='wide')
     starts, goals = sample_queries(wide, 200)
-    planner, packed = APSP(wide), APSP(wide, packed=True)
-    assert packed.storage_bytes() == packed.packed_hops.nbytes == 589_440
-    for each in (planner, packed):
-        report = evaluate(each, wide, starts, goals)
-        assert report.success_rate == 1.0
-        assert report.gap == pytest.approx(0.0, abs=1e-9)
-    assert planner(starts, goals).nodes.equal(packed(starts, goals).nodes)
+    planner = APSP(wide)
+    assert planner.compact_bytes() == 589_440
+    report = evaluate(planner, wide, starts, goals)
+    assert report.success_rate == 1.0
+    assert report.gap == pytest.approx(0.0, abs=1e-9)
 
 
 def slow_codes(planner: APSP) -> tuple[list[int], int]:
@@ -131,95 +127,43 @@ def slow_codes(planner: APSP) -> tuple[list[int], int]:
     return codes, bits
 
 
-def check_packed(data: Data) -> APSP:
-    """Its bits, its bytes and all its plans are those of the plain tables."""
-    plain, packed = APSP(data), APSP(data, packed=True)
-    codes, bits = slow_codes(plain)
+def check_compact(data: Data) -> APSP:
+    """All next hops, packed, take as many bytes as it says."""
+    planner = APSP(data)
+    codes, bits = slow_codes(planner)
     number = sum(code << (bits * k) for k, code in enumerate(codes))
-    num_bytes = (bits * len(codes) + 7) // 8
-    assert packed.packed_hops.dtype == np.uint8
-    assert packed.packed_hops.tobytes() == number.to_bytes(num_bytes, 'little')
-    assert packed.storage_bytes() == packed.compact_bytes() == num_bytes
-    assert plain.compact_bytes() == num_bytes
-    assert not hasattr(packed, 'distance') and not hasattr(packed, 'next_hop')
-    starts, goals = every_query(data.num_nodes)
-    assert_same_plan(packed(starts, goals), plain(starts, goals))
-    return packed
+    assert number < 1 << (bits * len(codes)) or number == 0
+    assert planner.compact_bytes() == (bits * len(codes) + 7) // 8
+    return planner
 
 
 @given(random_graphs())
 @settings(max_examples=60, deadline=None)
-def test_packed_as_plain(data):
-    check_packed(data)  # costs are halves, so that sums are exact
+def test_compact_bytes(data):
+    check_compact(data)
 
 
-@given(random_graphs())
-@settings(max_examples=20, deadline=None)
-def test_packed_with_free_edges(data):
-    data.edge_attr = (data.edge_attr > 3).float()
-    check_packed(data)
-
-
-def test_packed_small_graph(diamond):
-    planner = check_packed(diamond)
-    assert str(planner) == 'APSP(num_nodes=5, packed=True)'
-    # Pairs go by goal: 10 20 30, 01 21 31, 02 12 32, 03 13 23. Only from 0 to
-    # 2 is it the second edge.
-    assert planner.packed_hops.tolist() == [1 << 6, 0]
-    plan = planner([0, 1, 4, 0, 3], [3, 2, 4, 4, 0])
-    assert plan.success.tolist() == [True, True, True, False, True]
-    assert plan.cost.tolist() == [2.0, 16.0, 0.0, float('inf'), 10.0]
-    assert plan.path(1) == [1, 3, 0, 2]
-
-
-def test_packed_without_a_choice():
+def test_compact_without_a_choice():
     """On a directed ring no bit is needed."""
     data = Data(
         pos=torch.zeros(4, 1),
         edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]]),
         edge_cost=torch.ones(3),
     )
-    planner = check_packed(data)
-    assert planner.storage_bytes() == planner.packed_hops.nbytes == 0
+    planner = check_compact(data)
+    assert planner.compact_bytes() == 0
     assert planner([0, 0], [2, 3]).success.tolist() == [True, False]
 
 
-@pytest.mark.parametrize('num_leaves', [5, 300])
-def test_packed_star(num_leaves):
-    """Of 3 and 9 bits a pair, many lie in two bytes."""
-    leaves = torch.arange(1, num_leaves + 1)
-    hub = torch.zeros_like(leaves)
-    data = Data(
-        pos=torch.zeros(num_leaves + 1, 1),
-        edge_index=torch.stack(
-            [torch.cat([hub, leaves]), torch.cat([leaves, hub])]
-        ),
-        edge_cost=torch.ones(2 * num_leaves),
-    )
-    planner = APSP(data, packed=True)
-    bits = (num_leaves - 1).bit_length()
-    expected = (bits * num_leaves * (num_leaves + 1) + 7) // 8
-    assert planner.storage_bytes() == planner.packed_hops.nbytes == expected
-    starts, goals = every_query(num_leaves + 1)
-    assert_same_plan(planner(starts, goals), APSP(data)(starts, goals))
-
-
-def test_packed_components():
+def test_compact_components():
     """Free cells on both sides of a closed wall: a fifth code, three bits."""
     mask = np.zeros((6, 6), dtype=bool)
     mask[:, 2] = True
     data = weighted_grid(mask, side=6, costs='uniform')
-    planner = check_packed(data)
+    planner = check_compact(data)
     assert planner.compact_bytes() == (3 * 30 * 29 + 7) // 8
     plan = planner([0, 0, 0, 2, 2], [1, 3, 2, 0, 2])
     assert plan.success.tolist() == [True, False, False, False, True]
-
-
-def test_packed_chunks(grid, monkeypatch):
-    whole = APSP(grid, packed=True)
-    monkeypatch.setattr('bcm_pyg.baselines.dijkstra.MAX_BYTES', 12 * 100 * 17)
-    parts = APSP(grid, packed=True)
-    assert parts.packed_hops.tolist() == whole.packed_hops.tolist()
 
 
 def test_compact_bytes_of_odd_graphs(diamond):
@@ -234,17 +178,12 @@ def test_refuses_large_tables(grid):
     assert APSP(grid, max_bytes=120_000).storage_bytes() == 120_000
     with pytest.raises(BCMError, match='need 120000 bytes'):
         APSP(grid, max_bytes=119_999)
-    size = APSP(grid).compact_bytes()
-    assert APSP(grid, packed=True, max_bytes=size).storage_bytes() == size
-    with pytest.raises(BCMError, match=r'\(2 bits a pair\)'):
-        APSP(grid, packed=True, max_bytes=size - 1)
     with pytest.raises(BCMError, match='max_bytes must be an int'):
         APSP(grid, max_bytes=1.5)
 
 
-@pytest.mark.parametrize('packed', [False, True])
-def test_queries(grid, packed):
-    planner = APSP(grid, packed=packed)
+def test_queries(grid):
+    planner = APSP(grid)
     assert len(planner([], [])) == 0
     assert planner([], []).nodes.shape == (0, 1)
     assert planner(0, [1, 99]).success.tolist() == [True, True]
@@ -254,40 +193,9 @@ def test_queries(grid, packed):
         planner([0, 1], [1, 2, 3])
 
 
-@pytest.mark.parametrize('packed', [False, True])
-def test_directed_float_graph(andorra, packed):
+def test_directed_float_graph(andorra):
     data = planning_graph(andorra)
     starts, goals = sample_queries(data, 200)
-    report = evaluate(APSP(data, packed=packed), data, starts, goals)
+    report = evaluate(APSP(data), data, starts, goals)
     assert report.success_rate == 1.0
     assert report.gap == pytest.approx(0.0, abs=1e-9)
-
-
-def test_bits_of_a_few_numbers() -> None:
-    # Low bits first: 101, 011, 110 from the right.
-    packed = pack_bits(np.array([5, 3, 6]), 3)
-    assert packed.dtype == np.uint8
-    assert packed.tolist() == [0b10_011_101, 0b1]
-    assert read_bits(packed, np.array([2, 0, 0, 1]), 3).tolist() == [6, 5, 5, 3]
-
-
-@pytest.mark.parametrize('bits', [0, 1, 2, 3, 7, 8, 9, 10, 16, 17, 20])
-@given(seed=st.integers(0, 2**16), size=st.integers(1, 40))
-def test_round_trip(bits: int, seed: int, size: int) -> None:
-    rng = np.random.default_rng(seed)
-    values = rng.integers(0, 1 << bits, size=size)
-    packed = pack_bits(values, bits)
-    number = sum(int(v) << (bits * k) for k, v in enumerate(values))
-    assert packed.tobytes() == number.to_bytes((bits * size + 7) // 8, 'little')
-    index = rng.integers(0, size, size=50)
-    assert read_bits(packed, index, bits).tolist() == values[index].tolist()
-    assert read_bits(packed, index[:0], bits).shape == (0,)
-
-
-def test_layout(diamond: Data) -> None:
-    layout = HopLayout(Adjacency.from_data(diamond))
-    assert layout.nodes.tolist() == [0, 1, 2, 3]
-    assert (layout.bits, layout.num_bytes, layout.no_route) == (1, 2, 2)
-    # Towards 2: from 0 by its second edge, from 1 and 3 by their only one.
-    part = layout.pack(np.array([2]), np.array([[2, 3, -9999, 0, -9999]]))
-    assert part.tolist() == [0b001]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
@@ -149,6 +151,17 @@ def test_same_again(grid: Data) -> None:
     with ThreadPoolExecutor(2) as pool:
         for other in pool.map(lambda _: planner(starts, goals), range(2)):
             assert_same_plan(plan, other)
+
+
+def test_copies(grid: Data) -> None:
+    planner = CCH(grid)
+    wanted = planner([0, 3], [5, 9])
+    for other in (
+        copy.copy(planner),
+        copy.deepcopy(planner),
+        pickle.loads(pickle.dumps(planner)),
+    ):
+        assert_same_plan(other([0, 3], [5, 9]), wanted)
 
 
 def test_queries(diamond: Data) -> None:

@@ -142,36 +142,18 @@ def test_weights_that_know_costs_help():
     assert 20 < gap['inverse'] < gap['binary'] < 60
 
 
-def test_arpack_agrees_with_dense(grid):
-    for modes in (5, None):
-        dense = EigenAgent(grid, 'inverse', modes=modes)
-        arpack = EigenAgent(grid, 'inverse', modes=modes, solver='arpack')
-        values = dense.eigenvalues, arpack.eigenvalues
-        assert torch.allclose(*values, atol=1e-5)
-        goals = torch.arange(100)
-        phi = dense.potential(goals), arpack.potential(goals)
-        assert torch.allclose(*phi, atol=1e-4)
-    assert EigenAgent(grid, modes=5).storage_bytes() == (100 * 5 + 5) * 4
+def test_few_modes(grid):
+    agent = EigenAgent(grid, modes=5)
+    assert agent.storage_bytes() == (100 * 5 + 5) * 4
+    assert agent.eigenvalues.equal(EigenAgent(grid).eigenvalues[:5])
 
 
-def test_arpack_failure_is_ours(grid, monkeypatch):
-    from scipy.sparse.linalg import ArpackError
-
-    def fail(*args, **kwargs):
-        raise ArpackError(-9)
-
-    monkeypatch.setattr('bcm_pyg.baselines.eigen.eigsh', fail)
-    with pytest.raises(BCMError, match='ARPACK found no 3 modes'):
-        EigenAgent(grid, modes=3, solver='arpack')
-
-
-@pytest.mark.parametrize('solver', ['dense', 'arpack'])
-def test_components(solver):
+def test_components():
     """A wall without a gap: two rooms, each solved alone."""
     mask = np.zeros((8, 9), dtype=bool)
     mask[:, 4] = True
     data = weighted_grid(mask, costs='mild')
-    agent = EigenAgent(data, solver=solver)
+    agent = EigenAgent(data)
     assert agent.modes == 62
     assert int((agent.eigenvalues < 1e-6).sum()) == 2
     left = data.pos[:, 1] < 4
@@ -228,18 +210,19 @@ def test_three_axes():
 
 
 def test_goals_in_chunks(grid, monkeypatch):
-    agent = EigenAgent(grid, 'inverse')  # random costs leave no ties
     starts, goals = sample_queries(grid, 50)
-    whole = agent(starts, goals)
+    # Random costs leave no ties.
+    whole = EigenAgent(grid, 'inverse')(starts, goals)
     monkeypatch.setattr('bcm_pyg.baselines.eigen.MAX_BYTES', 4 * 100 * 8)
-    assert agent(starts, goals).nodes.equal(whole.nodes)
+    parts = EigenAgent(grid, 'inverse')
+    assert parts.batch_size == 8
+    assert parts(starts, goals).nodes.equal(whole.nodes)
 
 
 @pytest.mark.parametrize(
     'settings, message',
     [
         ({'weights': 'cubic'}, 'weights must be one of'),
-        ({'solver': 'magic'}, 'solver must be one of'),
         ({'epsilon': -1e-3}, 'epsilon must be finite'),
         ({'sigma': 0.0}, 'sigma must be finite and positive'),
         ({'modes': 0}, 'modes must be an int of at least 1'),
@@ -256,10 +239,9 @@ def test_refuses_what_is_too_large(grid, monkeypatch):
     monkeypatch.setattr('bcm_pyg.baselines.eigen.MAX_DENSE', 83)
     with pytest.raises(BCMError, match='component of 84 nodes is too large'):
         EigenAgent(grid)
-    EigenAgent(grid, modes=9, solver='arpack')
     monkeypatch.setattr('bcm_pyg.baselines.eigen.MAX_TABLE_BYTES', 1000)
     with pytest.raises(BCMError, match='needs 3636 bytes'):
-        EigenAgent(grid, modes=9, solver='arpack')
+        EigenAgent(grid, modes=9)
 
 
 def test_queries(grid):

@@ -15,4 +15,5 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(results, 'RESULTS', tmp_path / 'results')
     monkeypatch.setattr(results, 'QUICK_FOLDER', tmp_path / 'quick')
     monkeypatch.setattr(trained_maps, 'CACHE', tmp_path / 'cache')
+    monkeypatch.setattr(trained_maps, 'MAPS', tmp_path / 'maps')
     return tmp_path

@@ -70,11 +70,11 @@ def test_the_program_keeps_its_weights(grid: Data) -> None:
 def test_it_needs_no_more_than_it_says(grid: Data) -> None:
     model = BCM.from_data(grid)
     sizes = {k: v.numel() for k, v in export_scorer(model).state_dict.items()}
-    assert sum(sizes.values()) == 2 * 128**2 + 2 * 128
+    assert sum(sizes.values()) == 2 * 128**2 + 3 * 128
     sizes = {
         k: v.numel() for k, v in export_scorer(model, grid).state_dict.items()
     }
-    assert sum(sizes.values()) == 2 * 128**2 + 2 * 128 + 100 * 128
+    assert sum(sizes.values()) == 2 * 128**2 + 3 * 128 + 100 * 128
 
 
 def test_through_a_file(grid: Data, tmp_path: Path) -> None:
@@ -92,10 +92,15 @@ def test_bad_arguments(grid: Data) -> None:
         export_scorer(torch.nn.Linear(2, 2))  # type: ignore[arg-type]
     with pytest.raises(BCMError, match='expected a torch_geometric'):
         export_scorer(tiny_map(grid), 'grid')  # type: ignore[arg-type]
+
+
+def test_a_transition_of_ones_own(grid: Data) -> None:
     model = tiny_map(grid)
     model.transition = ReluTransition(192, 8, 8)
-    with pytest.raises(BCMError, match='got ReluTransition'):
-        export_scorer(model)
+    i, j, g = ids(50, grid)
+    out = export_scorer(model, grid).module()(i, j, g)
+    expected = model.score(model.encode(grid), i, j, g)
+    torch.testing.assert_close(out, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_plain_pytorch_reads_a_map(grid: Data, tmp_path: Path) -> None:

@@ -111,6 +111,34 @@ def test_compiled_is_plain(readout: Readout, graph: Data, seed: int) -> None:
         assert_same_plan(bare(*queries), slow(*queries))
 
 
+@pytest.mark.parametrize('readout', [VisitedGreedy(), Backtracking()])
+@settings(max_examples=20, deadline=None)
+@given(graph=random_graphs(30), seed=st.integers(0, 99))
+def test_hubs_that_are_left_and_visited_again(
+    readout: Readout, graph: Data, seed: int
+) -> None:
+    """Two hubs with all other nodes; most of these lead back there alone."""
+    leaf = torch.arange(2, 40)
+    ends = torch.cat([torch.stack([leaf * 0 + hub, leaf]) for hub in (0, 1)], 1)
+    both = torch.cat([ends, ends.flip(0)], 1)
+    data = planning_graph(
+        Data(
+            pos=torch.randn(40, 2),
+            edge_index=torch.cat([both, graph.edge_index], 1),
+            edge_cost=torch.cat([torch.ones(both.size(1)), graph.edge_attr]),
+        )
+    )
+    model = integer_map(data, 'interaction', 'calibrated', seed)
+    scorer = MapScorer(model, data, Adjacency.from_data(data))
+    plain = integer_map(
+        data, 'interaction', 'calibrated', seed, transition=ReluTransition
+    )
+    starts, goals = torch.randint(40, (2, 30))
+    found = readout(scorer, scorer.adjacency, starts, goals)
+    scorer = MapScorer(plain, data, scorer.adjacency)
+    assert_same_plan(found, readout(scorer, scorer.adjacency, starts, goals))
+
+
 def torch_transition() -> type:
     from bcm_pyg.nn import Transition
 

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from helpers import LargestTensor, assert_sound, random_graphs
+from helpers import LargestTensor, assert_sound, random_graphs, tiny_map
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch_geometric import seed_everything
 from torch_geometric.data import Data
 
@@ -31,7 +32,8 @@ def test_an_exact_planner_stays_exact(data: Data) -> None:
         return
     starts, goals = all_pairs(graph.full.num_nodes)
     wanted = Dijkstra(data)(starts, goals)
-    for planner in (Dijkstra(graph), APSP(graph), CPD(graph)):
+    planners = Dijkstra(graph), APSP(graph), APSP(graph, packed=True)
+    for planner in (*planners, CPD(graph)):
         plan = planner(starts, goals)
         assert torch.equal(plan.success, wanted.success)
         torch.testing.assert_close(plan.cost, wanted.cost)
@@ -39,6 +41,53 @@ def test_an_exact_planner_stays_exact(data: Data) -> None:
         assert bool((plan.lower_bound <= wanted.cost * (1 + 1e-6)).all())
         # All candidates were planned, so that exact bounds stay exact.
         torch.testing.assert_close(plan.lower_bound, wanted.cost)
+
+
+@settings(deadline=None, max_examples=60)
+@given(random_graphs(max_nodes=14), st.integers(0, 2**16))
+def test_chains_are_summed_in_double_precision(data: Data, seed: int) -> None:
+    """Sums that float32 cannot tell apart, and bounds below the optimum."""
+    noise = torch.Generator().manual_seed(seed)
+    data.edge_attr = 2**23 + torch.rand(data.edge_attr.shape, generator=noise)
+    try:
+        graph = simplify_graph(data)
+    except BCMError:
+        return
+    starts, goals = all_pairs(graph.full.num_nodes)
+    best = Dijkstra(data)(starts, goals).cost
+    model = tiny_map(graph.data)
+    for planner, epsilon in (
+        (Dijkstra(graph), 0.0),
+        (Dijkstra(graph, per_query=True), 0.0),
+        (APSP(graph), 0.0),
+        (CPD(graph), 0.0),
+        (Planner(model, graph, epsilon=0.0), 0.0),
+        (Planner(model, graph, 'backtracking', epsilon=0.1), 0.1),
+    ):
+        plan = planner(starts, goals)
+        torch.testing.assert_close(plan.cost, best, rtol=1e-9 + epsilon, atol=0)
+        assert bool((plan.lower_bound <= best * (1 + 1e-15)).all())
+
+
+def test_two_chains_that_are_equal_in_float32() -> None:
+    """2**24 + 1 and 2**24 + 0.5, beside a third way."""
+    edges = [(0, 1, 2.0**24), (1, 2, 1.0), (0, 3, 2.0**24), (3, 2, 0.5)]
+    edges += [(0, 4, 2.0**25), (4, 2, 2.0**25), (4, 5, 1.0), (5, 2, 2.0**26)]
+    edges += [(0, 5, 1.0)]
+    both = edges + [(head, tail, cost) for tail, head, cost in edges]
+    tail, head, cost = zip(*both, strict=True)
+    data = Data(
+        pos=torch.rand(6, 2),
+        edge_index=torch.tensor([tail, head]),
+        edge_cost=torch.tensor(cost),
+    )
+    graph = simplify_graph(data)
+    assert Dijkstra(graph)(0, 2).cost.item() == 2.0**24 + 0.5
+    assert graph.data.edge_cost_exact.dtype == torch.float64
+    changed = graph.data.clone()
+    changed.edge_cost = changed.edge_cost * 3
+    adjacency = Adjacency.from_data(changed)  # what was exact is outdated
+    assert torch.equal(adjacency.exact_cost, changed.edge_cost.double())
 
 
 def test_a_map_of_a_simplified_graph() -> None:

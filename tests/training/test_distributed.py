@@ -66,7 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for rank in range(2)
         ]
         try:
-            codes = [process.wait(timeout=150) for process in processes]
+            codes = [process.wait(timeout=900) for process in processes]
         finally:
             for process in processes:
                 process.kill()
@@ -279,5 +279,3 @@ def test_distributed_needs_a_group() -> None:
     model = make_map(data, small=True)
     with pytest.raises(BCMError, match='init_process_group'):
         fit(model, data, FitConfig(steps=1), distributed=True)
-    with pytest.raises(BCMError, match='distributed must be a bool'):
-        fit(model, data, FitConfig(steps=1), distributed='yes')  # type: ignore[arg-type]

@@ -45,8 +45,11 @@ def test_little_is_unpacked_of_what_is_too_large(tmp_path, monkeypatch):
 def test_unreadable(tmp_path):
     with pytest.raises(BCMError, match='there is no file'):
         read_file(tmp_path / 'none', 10)
-    with pytest.raises(BCMError, match='cannot read'):
+    with pytest.raises(BCMError, match='not a file'):
         read_file(tmp_path, 10)
+    for name in ('x' * 400, '\ud800'):
+        with pytest.raises(BCMError, match='cannot read'):
+            read_file(name, 10)
     with pytest.raises(BCMError, match='must name a file'):
         read_file('a\0b', 10)
     path = tmp_path / 'file'

@@ -54,7 +54,5 @@ def test_positions_are_as_many_on_each(num: int, size: int) -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(BCMError, match='distributed must be a bool'):
-        Processes('yes')  # type: ignore[arg-type]
     with pytest.raises(BCMError, match='init_process_group'):
         Processes(True)

@@ -1,6 +1,5 @@
 """From whatever holds a graph to a planning graph."""
 
-import re
 from os import PathLike
 from typing import Any
 
@@ -15,11 +14,11 @@ from bcm_pyg.utils import as_path
 
 from ..planning_graph import planning_graph
 from . import _attributes as source
+from ._graphml import as_labels, read_graphml
 from .movingai import read_movingai
-from .networkx import from_networkx
+from .networkx import build, coordinates
 from .npz import read_npz
 from .occupancy import from_occupancy
-from .osmnx import _read_graphml, from_osmnx
 
 
 def as_graph(graph: Any) -> Data:
@@ -51,7 +50,8 @@ def read_graph(path: str | PathLike[str]) -> Data:
     """
     name = as_path('path', path).name.lower().removesuffix('.gz')
     if name.endswith('.graphml'):
-        return _from_networkx(_with_numbers(_read_graphml(path)))
+        nodes, edges, crs, _ = read_graphml(path, lambda *_: True)
+        return _from_parts(nodes, edges, crs, as_labels(nodes.labels))
     if name.endswith('.npz'):
         return read_npz(path)
     if name.endswith(('.map', '.3dmap')):
@@ -85,27 +85,24 @@ def _from_array(occupied: np.ndarray | Tensor) -> Data:
 
 def _from_networkx(graph: Any) -> Data:
     nodes, edges = source.nodes_and_edges(graph)
-    crs = graph.graph.get('crs')
-    if crs is not None and nodes.have_all(('x', 'y')):
-        return from_osmnx(graph, project=True)
+    return _from_parts(nodes, edges, graph.graph.get('crs'), nodes.labels)
+
+
+def _from_parts(
+    nodes: source.Nodes, edges: source.Edges, crs: Any, labels: list[Any]
+) -> Data:
+    """Degrees become metres; streets of OSMnx cost their length."""
+    is_osmnx = crs is not None and nodes.have_all(('x', 'y'))
     flat = source.planar(nodes)
     in_degrees = flat is None and source.degrees(nodes) is not None
     if flat is not None and crs is not None and flat.shape[1] == 2:
-        in_degrees = are_degrees(crs, flat, guess=False)
+        in_degrees = are_degrees(crs, flat, guess=is_osmnx)
     try:
-        return from_networkx(graph, project=in_degrees)
+        position, lonlat = coordinates(nodes, None, in_degrees, crs)
+        cost = 'length' if is_osmnx else None
+        return build(nodes, edges, cost, position, lonlat, labels)
     except BCMError as error:
         raise BCMError(
             f'{error} (in from_networkx of bcm_pyg.graph, and pass what it '
             'returns)'
         ) from None
-
-
-def _with_numbers(graph: Any) -> Any:
-    """The graph of a file; ids that are numbers to the last are integers."""
-    import networkx as nx
-
-    texts = [str(node) for node in graph]
-    if all(re.fullmatch('0|-?[1-9][0-9]{0,17}', text) for text in texts):
-        return nx.relabel_nodes(graph, {node: int(str(node)) for node in graph})
-    return graph

@@ -18,10 +18,15 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import check_int, read_file
 
-from .occupancy import MAX_EDGES, check_cells, from_occupancy
+from .occupancy import check_cells, from_occupancy
 
-#: Bytes of text that a file may hold.
-MAX_BYTES = 2**28
+#: Directed edges of a map unless more are asked for: 1024 x 1024 free cells,
+#: and less than 1 GB of memory to read them.
+MAX_EDGES = 2**23
+#: Bytes of text for each of them.
+EDGE_BYTES = 8
+#: Bytes of text of a scenario file unless more are asked for.
+MAX_BYTES = 2**26
 #: Characters of a cell: ground and swamp; out of bounds, trees and water.
 FREE, BLOCKED = b'.GS', b'@OTW'
 
@@ -55,10 +60,13 @@ def read_movingai(
     Args:
         path (str or os.PathLike): The map, gzipped or not.
         max_edges (int, optional): Maps of more directed edges are refused.
-            (default: :obj:`2 ** 26`)
+            Reading one takes about 90 bytes of memory per edge. (default:
+            :obj:`2 ** 23`)
     """
     check_int('max_edges', max_edges, 1)
-    content = read_file(path, MAX_BYTES).removeprefix(codecs.BOM_UTF8)
+    content = read_file(path, EDGE_BYTES * max_edges).removeprefix(
+        codecs.BOM_UTF8
+    )
     is_3d = content.startswith(b'voxel')
     try:
         blocked = (_voxels if is_3d else _cells)(content, max_edges)
@@ -73,7 +81,9 @@ def read_movingai(
     return data
 
 
-def read_scenarios(path: str | PathLike[str], data: Data) -> Scenarios:
+def read_scenarios(
+    path: str | PathLike[str], data: Data, *, max_bytes: int = MAX_BYTES
+) -> Scenarios:
     """Queries on a MovingAI map, with the lengths of their shortest routes.
 
     Args:
@@ -82,10 +92,13 @@ def read_scenarios(path: str | PathLike[str], data: Data) -> Scenarios:
         data (torch_geometric.data.Data): Its map, from
             :func:`~bcm_pyg.graph.read_movingai`. A map of another size is
             refused; a map of another name gives a warning.
+        max_bytes (int, optional): Files with more text are refused. Reading one
+            takes about 5 times as much memory. (default: 64 MiB)
     """
+    check_int('max_bytes', max_bytes, 1)
     if data.get('coord') is None or data.get('grid_size') is None:
         raise BCMError('data is no map: pass the result of read_movingai')
-    content = read_file(path, MAX_BYTES).removeprefix(codecs.BOM_UTF8)
+    content = read_file(path, max_bytes).removeprefix(codecs.BOM_UTF8)
     try:
         if data.coord.size(1) == 3:  # the map's name has a line of its own
             name, _, lines = _scenario_lines(content, 2).partition(b'\n')
@@ -106,10 +119,10 @@ def read_scenarios(path: str | PathLike[str], data: Data) -> Scenarios:
 
 def _map_name(path: str) -> str:
     """The name of a map without folders and endings, in lower case."""
-    name = re.split(r'[\\/]', path)[-1].strip().lower()
-    while name.endswith(('.gz', '.map', '.3dmap')):
-        name = name.rpartition('.')[0]
-    return name
+    name = re.split(r'[\\/]', path)[-1].strip().lower().split('.')
+    while len(name) > 1 and name[-1] in ('gz', 'map', '3dmap'):
+        name.pop()
+    return '.'.join(name)
 
 
 def _cells(content: bytes, max_edges: int) -> np.ndarray:

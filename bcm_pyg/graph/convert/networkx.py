@@ -62,7 +62,7 @@ def from_networkx(
     """
     nodes, edges = source.nodes_and_edges(graph)
     crs = graph.graph.get('crs')
-    position, lonlat = _coordinates(nodes, pos, project, crs)
+    position, lonlat = coordinates(nodes, pos, project, crs)
     return build(nodes, edges, cost, position, lonlat, nodes.labels)
 
 
@@ -135,7 +135,7 @@ def _add_bends(
     raw.bends = torch.from_numpy(bends.points)[None]
 
 
-def _coordinates(
+def coordinates(
     nodes: source.Nodes, pos: Position | None, project: bool, crs: Any
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Coordinates to plan with; longitudes and latitudes where known."""

@@ -4,22 +4,29 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.lib import format as npy
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import as_path
+from bcm_pyg.utils import as_queries, memory_for, reading
 
 from ..planning_graph import COST_NAMES, num_entries
 from .arrays import from_arrays, graph_sizes
+from .movingai import Scenarios
 
-#: Bytes that the numbers of a file may have as float64, all together.
-MAX_BYTES = 2**32
+#: Bytes of memory to make a graph for each byte of its numbers as float64.
+COPIES = 8
 #: Attributes of nodes: another length is an error.
 OF_NODES = {'node_id', 'lonlat', 'coord'}
 
 
-def read_npz(path: str | PathLike[str], cost: str | None = None) -> Data:
+def read_npz(
+    path: str | PathLike[str],
+    cost: str | None = None,
+    *,
+    max_bytes: int | None = None,
+) -> Data:
     """A planning graph from a file of numpy arrays.
 
     The file holds :obj:`pos` :obj:`[N, A]`, :obj:`edge_index` :obj:`[2, E]` and
@@ -32,10 +39,12 @@ def read_npz(path: str | PathLike[str], cost: str | None = None) -> Data:
         path (str or os.PathLike): The file.
         cost (str, optional): The array to take costs from. (default:
             :obj:`edge_cost`, else :obj:`edge_weight`, else :obj:`edge_attr`)
+        max_bytes (int, optional): Files whose arrays take more memory are
+            refused. (default: 1 GiB, or 100 times the size of the file)
     """
     if not isinstance(cost, str | None):
         raise BCMError(f'cost must be the name of an array (got {cost!r})')
-    arrays = _read(path)
+    arrays = _read(path, max_bytes)
     for name in ('pos', 'edge_index'):
         if name not in arrays:
             raise BCMError(f'{path} has no {name!r}: it has {sorted(arrays)}')
@@ -74,31 +83,54 @@ def read_npz(path: str | PathLike[str], cost: str | None = None) -> Data:
         raise BCMError(f'{path}: {error}') from None
 
 
-def _read(path: str | PathLike[str]) -> dict[str, np.ndarray]:
-    """All arrays of a file, after a look at their sizes."""
-    if as_path('path', path).is_fifo():  # which would make the reader wait
-        raise BCMError(f'{path} is not a file')
+def read_queries(path: str | PathLike[str], data: Data) -> Scenarios:
+    """Queries with their answers from a file of numpy arrays.
+
+    Args:
+        path (str or os.PathLike): The file. It holds :obj:`source`,
+            :obj:`target` and :obj:`optimal_cost`, one entry per query each.
+        data (torch_geometric.data.Data): The graph.
+    """
+    arrays = _read(path, None)
     try:
-        with zipfile.ZipFile(path) as archive:
-            room = MAX_BYTES
+        ends = as_queries(
+            arrays['source'], arrays['target'], int(data.num_nodes)
+        )
+        cost = torch.from_numpy(arrays['optimal_cost'].astype(np.float64))
+        if cost.shape != ends[0].shape or not bool((cost >= 0).all()):
+            raise BCMError('optimal_cost must hold one cost per query')
+    except KeyError as error:
+        raise BCMError(
+            f'{path} has no {error}: it has {sorted(arrays)}'
+        ) from None
+    except ValueError as error:  # ours, or of a text that is no number
+        raise BCMError(f'{path}: {error}') from None
+    return Scenarios(*ends, cost)
+
+
+def _read(
+    path: str | PathLike[str], max_bytes: int | None
+) -> dict[str, np.ndarray]:
+    """All arrays of a file, after a look at their sizes."""
+    with reading(path, 'arrays') as (file, size):
+        room = max_bytes = memory_for(size, max_bytes)
+        with zipfile.ZipFile(file) as archive:
             for entry in archive.infolist():
-                room -= _size(archive, entry)
+                # The header comes first, and it may lie.
+                least = COPIES * entry.file_size
+                room -= _size(archive, entry) if least <= room else least
                 if room < 0:
                     raise BCMError(
-                        f'{path} holds more than {MAX_BYTES:,} bytes of arrays'
+                        f'its arrays take more than {max_bytes:,} bytes of '
+                        'memory: raise max_bytes'
                     )
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except FileNotFoundError:
-        raise BCMError(f'there is no file {path}') from None
-    except BCMError:
-        raise
-    except Exception as error:  # damaged files break it in many ways
-        raise BCMError(f'cannot read arrays from {path}: {error}') from None
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
 
 
 def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
-    """Bytes that an array takes as float64, by its own header."""
+    """Bytes that an array takes, by its own header."""
     with archive.open(entry) as file:
         version = npy.read_magic(file)
         if version == (1, 0):
@@ -114,4 +146,4 @@ def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
         raise ValueError(
             f'{entry.filename} is said to be of shape {shape} and type {dtype}'
         )
-    return count * max(int(dtype.itemsize), 8)
+    return COPIES * count * max(int(dtype.itemsize), 8)

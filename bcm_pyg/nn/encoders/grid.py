@@ -6,7 +6,6 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from .base import NodeEncoder, node_ids
-from .parts.axes import finite_bounds
 from .parts.coincident import (
     COINCIDENT_CHANNELS,
     CoincidentRows,
@@ -39,12 +38,10 @@ class GridEncoder(NodeEncoder):
         channels (int, optional): Features of a corner. (default: :obj:`8`)
         max_rows (int, optional): Corners stored of a grid at most. (default:
             :obj:`4096`)
-        knots (int, optional): Knots of each axis. (default: :obj:`64`)
+        knots (int, optional): Knots of each axis, which :meth:`from_data` fits
+            to a graph. (default: :obj:`64`)
         coincident (int, optional): Number of nodes that get a vector of their
             own. (default: :obj:`0`)
-        bounds (Sequence[Tuple[float, float]], optional): Lowest and highest
-            position of each axis; :meth:`from_data` fits knots to a graph
-            instead. (default: 0 and 1)
 
     Shapes:
         - **output:** :math:`(|\mathcal{V}|, A + L C)`, and 8 more if nodes
@@ -61,15 +58,13 @@ class GridEncoder(NodeEncoder):
         max_rows: int = 4096,
         knots: int = 64,
         coincident: int = 0,
-        bounds: Sequence[Sequence[float]] | None = None,
     ) -> None:
         super().__init__()
         self.num_axes = num_axes
         self.channels = channels
         self.max_rows = max_rows
         self.grid = FeatureGrid(num_axes, resolutions, channels, max_rows)
-        self.bounds = None if bounds is None else finite_bounds(bounds)
-        self.warp = AxisWarp(num_axes, knots, self.bounds)
+        self.warp = AxisWarp(num_axes, knots)  # between 0 and 1
         self.coincident = CoincidentRows(coincident) if coincident else None
         self.out_channels = num_axes + self.grid.out_channels
         self.out_channels += COINCIDENT_CHANNELS * bool(coincident)
@@ -106,7 +101,7 @@ class GridEncoder(NodeEncoder):
     def config(self) -> dict[str, Any]:
         """The constructor arguments."""
         rows = self.coincident
-        config: dict[str, Any] = {
+        return {
             'num_axes': self.num_axes,
             'resolutions': list(self.grid.resolutions),
             'channels': self.channels,
@@ -114,9 +109,6 @@ class GridEncoder(NodeEncoder):
             'knots': self.warp.knots.size(1),
             'coincident': 0 if rows is None else rows.nodes.numel(),
         }
-        if self.bounds is not None:
-            config['bounds'] = [list(bound) for bound in self.bounds]
-        return config
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}({self.grid.extra_repr()})'

@@ -56,9 +56,6 @@ class Corridor:
         if isinstance(self.guide, type) or not callable(self.guide):
             got = f'(got {self.guide!r})'
             raise BCMError(f'guide must be a readout such as BestFirst() {got}')
-        if not isinstance(self.bidirectional, bool):
-            got = f'(got {self.bidirectional!r})'
-            raise BCMError(f'bidirectional must be True or False {got}')
 
     def __call__(
         self,

@@ -5,17 +5,15 @@ import argparse
 import pytest
 import torch
 
-from bcm_pyg import FitConfig, Planner, fit
-from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg import FitConfig, fit
+from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.io import read_file, write_file
-from bcm_pyg.planning import Greedy, VisitedGreedy
 from bcm_pyg.training import checkpoint as checkpoints
 from bcm_pyg.training import targets
 from bcm_pyg.training.checkpoint import FORMAT
 from benchmarks.lib import trained_maps
 from benchmarks.lib.graphs import SCENARIOS, TRIPS, Grid
-from benchmarks.lib.measure import keeps_edges
-from benchmarks.lib.methods import training_seconds
+from benchmarks.lib.methods import paper_steps, training_seconds
 from benchmarks.lib.results import Results, provenance
 from benchmarks.lib.trained_maps import (
     cache_name,
@@ -25,7 +23,6 @@ from benchmarks.lib.trained_maps import (
     load_or_train,
     map_job,
     steps_in_time,
-    straight_map,
     trained_map,
     training_of,
 )
@@ -148,10 +145,31 @@ def test_same_steps_needs_a_timed_row(folders):
         results.add(timed_row(**other))
     assert map_job(grid, 'sweeps', busy).run() is None
     results.add(timed_row())
-    model = load_or_train(grid, 'paper', busy)
-    assert model.info.training['steps'] == 3 and model.terminal == 'paper'
-    row = map_job(grid, 'paper', arguments()).run()
-    assert row['ended_by'] == 'steps' and row['sweeps'] == 1
+    model = load_or_train(grid, 'exact', busy)
+    assert model.info.training['steps'] == 3
+    row = map_job(grid, 'exact', arguments()).run()
+    assert row['ended_by'] == 'steps'
+
+
+def test_maps_of_the_paper_have_steps_and_are_kept(folders):
+    grid = Grid('open', 6, 'wide', 42)
+    args = arguments(quick=False, budget=0.01, same_steps=True)
+    job = map_job(grid, 'paper', args)
+    assert job.key['budget_steps'] == paper_steps(6, 0.01) == 22
+    assert 'budget_seconds' not in job.key
+    row = job.run()
+    assert row['terminal'] == 'paper' and row['sweeps'] == 1
+    assert row['ended_by'] == 'steps' and row['train_steps'] == 22
+    (folder,) = (folders / 'maps').iterdir()
+    assert folder.name == 'open-wide-6-paper-22steps-42'
+    model = load_or_train(grid, 'paper', arguments(**vars(args)))
+    assert model.info.dtype == 'float16'
+    assert row['megabytes'] == 4 * model.num_parameters() / 1e6
+    again = job.run()  # of what is kept
+    assert again['gap'] == row['gap']
+    (curve,) = Results('paper_curves').rows
+    assert curve['curve'][-1][0] == 22 and curve['side'] == 6
+    assert curve['fields'] == ['step', 'loss', 'gap', 'success_rate']
 
 
 def test_same_steps_are_those_of_the_time(folders):
@@ -176,21 +194,3 @@ def test_settings_of_benchmarks_are_those_of_fit():
             config = fit_config(**{'steps': 1, **settings})
             assert (config == default) == (settings == {})
     assert fit_config('paper', steps=1) == FitConfig.paper(steps=1)
-
-
-def test_walks_go_straight() -> None:
-    data = weighted_grid('open', side=30, costs='wide', seed=3)
-    starts, goals = sample_queries(data, 200, seed=3)
-    straight = (data.pos[starts] - data.pos[goals]).abs().sum(dim=1)
-    for readout in (Greedy(), VisitedGreedy()):
-        planner = Planner(straight_map(64), data, readout)
-        assert keeps_edges(planner, int(starts[0]), int(goals[0]))
-        plan = planner(starts, goals)
-        assert plan.success.all()
-        assert torch.equal(plan.hops, straight.long())
-        assert torch.equal(plan.expansions, plan.hops)
-
-
-def test_its_layers_are_of_the_width_asked_for() -> None:
-    phi = straight_map(64).transition
-    assert (phi.hidden_channels, phi.out_channels) == (64, 64)

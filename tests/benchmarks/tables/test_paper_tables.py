@@ -3,7 +3,7 @@
 import pytest
 
 from bcm_pyg.datasets import weighted_grid
-from benchmarks.lib.methods import BASELINES, MAPS
+from benchmarks.lib.methods import BASELINES, MAPS, paper_steps
 from benchmarks.lib.results import Results
 from benchmarks.scripts.figure3_scaling import storage_row
 from benchmarks.tables import paper_numbers as paper
@@ -19,13 +19,14 @@ from benchmarks.tables.markdown import (
     of_the_time,
     select,
     spread,
+    time_share,
 )
 from benchmarks.tables.paper import (
     PAPER_TABLES,
     encoders,
     layouts,
+    learning,
     paths,
-    patience,
     quality,
     scaling,
     storage,
@@ -194,20 +195,32 @@ def test_figures(folders):
     assert lines(paths(), 'APF') == [['APF', 'failed', '4', '-', '-']]
 
 
-def test_the_paper_objective_with_more_time(folders):
-    fields = {'method': 'bcm_paper', 'side': 20, 'train_steps': 4000}
-    ours = {**fields, 'method': 'bcm_sweeps', 'budget_seconds': 480.0}
-    usual = row(**fields, budget_seconds=120.0, gap=40.0)
-    shorter = row(**fields, budget_seconds=60.0)
-    add('figure3_scaling', usual, shorter, row(**ours))
-    add('figure3_scaling', row(**{**fields, 'side': 30}))
-    assert NOT_RUN in patience()  # none had more than the usual time
-    longer = {**fields, 'train_steps': 16_000, 'budget_seconds': 480.0}
-    add('figure3_scaling', row(**longer, gap=9.0), row(**longer, seed=111))
-    assert lines(patience())[2:] == [
-        ['400', '4,000', '1.000', '40.00'],
-        ['400', '16,000', '1.000', '9.00'],
+def test_learning_curves_of_the_paper_objective(folders):
+    plain = {
+        'layout': 'ushape',
+        'side': 20,
+        'costs': 'wide',
+        'encoder': 'interaction',
+        'seed': 42,
+        'train_steps': 100,
+        'cpu_seconds': 600.0,
+    }
+    curve = [[n, 0.5, 100.0 - n, 1.0 if n > 50 else 0.9] for n in (20, 41, 60)]
+    resumed = {**plain, 'seed': 7, 'cpu_seconds': None}
+    last = [[100, 0.1, None, 1.0]]
+    add('paper_curves', {**plain, 'curve': curve}, {**resumed, 'curve': last})
+    start = ['400', 'ushape', 'wide', 'interaction']
+    assert lines(learning())[2:] == [
+        [*start, '7', '100', '-', '-', '-', '-', '-', '-'],
+        [*start, '42', '100', '10', '80.0 (0.900)', '59.0 (0.900)']
+        + ['40.0', '-', '-'],
     ]
+
+
+def test_steps_of_the_paper_objective_have_a_share_too():
+    assert time_share(row(budget_steps=paper_steps(40))) == 1
+    half = row(budget_steps=paper_steps(40, 0.5), ended_by='steps')
+    assert of_the_time([half]) == ' (50 % steps)'
 
 
 def test_printed_and_sampled_deviations():

@@ -250,11 +250,17 @@ def test_pickled_objects_are_refused(tmp_path):
         read_npz(path)
 
 
-def test_files_that_unpack_to_too_much(tmp_path, monkeypatch):
+def test_files_that_unpack_to_too_much(tmp_path):
     path = save(tmp_path / 'a.npz', note=np.zeros(10_000))
-    monkeypatch.setattr('bcm_pyg.graph.convert.npz.MAX_BYTES', 50_000)
     with pytest.raises(BCMError, match='more than 50,000 bytes'):
-        read_npz(path)
+        read_npz(path, max_bytes=50_000)
+    read_npz(path, max_bytes=10**6)
+    # A header may take most of a file, too.
+    entry = b'\x93NUMPY\x02\x00' + (2**20).to_bytes(4, 'little') + bytes(2**20)
+    with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr('pos.npy', entry)
+    with pytest.raises(BCMError, match='more than 500,000 bytes'):
+        read_npz(path, max_bytes=500_000)
 
 
 @pytest.mark.parametrize(

@@ -166,11 +166,13 @@ def test_graphml_of_other_labels(tmp_path):
 @pytest.mark.parametrize(
     ('content', 'message'),
     [
-        (b'', 'is no GraphML'),
-        (b'{"nodes": []}', 'is no GraphML'),
-        (b'<graphml>', 'is no readable GraphML'),
-        (b'<html></html>', 'is no readable GraphML'),
-        (b'<graphml><graph><node/></graph></graphml>', 'no edges'),
+        (b'', 'cannot read GraphML'),
+        (b'{"nodes": []}', 'cannot read GraphML'),
+        (b'<graphml>', 'cannot read GraphML'),
+        (b'<html></html>', 'no graph in it'),
+        (b'<graphml><graph><node/></graph></graphml>', "node lacks its 'id'"),
+        (b'<graphml><graph/></graphml>', 'no edges'),
+        (b'<graphml><graph/><graph/></graphml>', 'more than one graph'),
         (b'\x1f\x8bnonsense', 'cannot read'),
         (gzip.compress(b'<graphml>' * 1000, mtime=0)[:-20], 'cannot read'),
         (
@@ -195,7 +197,7 @@ def test_bad_graphml(tmp_path, content, message):
 def test_graphml_of_other_encodings(tmp_path, encoding):
     path = tmp_path / 'a.graphml'
     path.write_text(f'<?xml version="1.0" encoding="{encoding}"?><a/>')
-    with pytest.raises(BCMError, match='no GraphML|no readable GraphML'):
+    with pytest.raises(BCMError, match='cannot read GraphML|no graph in it'):
         from_osmnx(path)
 
 

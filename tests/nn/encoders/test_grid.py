@@ -121,7 +121,6 @@ def test_reset_parameters() -> None:
         ({'resolutions': [10**9]}, 'resolutions must be an int'),
         ({'resolutions': [4.5]}, 'resolutions must be an int'),
         ({'resolutions': 8}, r'a sequence of ints \(got 8\)'),
-        ({'bounds': [(0, 1)]}, 'got 2 axes but bounds of 1'),
         ({'channels': 0}, 'channels must be an int of at least 1'),
         ({'max_rows': 0}, 'max_rows must be an int of at least 1'),
         ({'knots': 1}, 'two knots'),
@@ -130,16 +129,3 @@ def test_reset_parameters() -> None:
 def test_grid_errors(arguments: dict, message: str) -> None:
     with pytest.raises(BCMError, match=message):
         GridEncoder(**{'num_axes': 2, **arguments})
-
-
-def test_grid_between_given_bounds() -> None:
-    bounds = [(-500.0, 500.0), (0.0, 2.0)]
-    encoder = GridEncoder(2, bounds=bounds, knots=5)
-    pos = torch.tensor([[-500.0, 0.0], [0.0, 1.5], [250.0, 2.0]])
-    place = (encoder(Data(pos=pos))[:, :2] + 1) / 2
-    torch.testing.assert_close(
-        place, torch.tensor([[0.0, 0.0], [0.5, 0.75], [0.75, 1.0]])
-    )
-    assert encoder.config()['bounds'] == [list(bound) for bound in bounds]
-    other = GridEncoder.from_config(encoder.config())
-    assert torch.equal(other.warp.knots, encoder.warp.knots)

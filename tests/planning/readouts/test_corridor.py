@@ -162,5 +162,3 @@ def test_corridor() -> None:
     for guide in (Greedy, 'greedy', None):
         with pytest.raises(BCMError, match='guide'):
             Corridor(1, guide)
-    with pytest.raises(BCMError, match='bidirectional'):
-        Corridor(bidirectional='yes')

@@ -1,0 +1,5 @@
+"""A page to play with a map in a browser."""
+
+from .export import page_map, write_explorer
+
+__all__ = ['page_map', 'write_explorer']
