@@ -134,7 +134,7 @@ def _facts(atlas: 'CognitiveMap') -> dict[str, Any]:
     facts: dict[str, Any] = {
         'nodes': int(atlas.data.num_nodes),
         'edges': int(atlas.data.num_edges),
-        'names': ', '.join(map(str, atlas.names[:3])) + ', ...',
+        'first_names': [str(name) for name in atlas.names[:3]],
     }
     if atlas.simplified is not None:
         facts['nodes_simplified'] = int(atlas.simplified.data.num_nodes)
