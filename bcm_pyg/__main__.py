@@ -231,7 +231,9 @@ def _parser() -> argparse.ArgumentParser:
         'bcm learn streets.graphml --budget 300 --out map',
         'bcm learn dungeon.map --out dungeon --seed 7',
     )
-    verb.add_argument('graph', type=Path, help='.graphml, .npz or .map file')
+    verb.add_argument(
+        'graph', type=Path, help='a .graphml, .npz, .map or .osm.pbf file'
+    )
     verb.add_argument('--out', type=Path, required=True, help='folder to write')
     verb.add_argument(
         '--budget',
