@@ -45,6 +45,7 @@ MODULES = [
     'training',
     'plotting',
     'export',
+    'explorer',
     'io',
     'utils',
 ]
