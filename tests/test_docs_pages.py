@@ -29,6 +29,7 @@ PAGES = [
     'encoders',
     'readouts',
     'training',
+    'explorer',
     'limits',
 ]
 MODULES = [
@@ -42,6 +43,7 @@ MODULES = [
     'metrics',
     'training',
     'plotting',
+    'explorer',
     'export',
     'io',
     'utils',

@@ -42,6 +42,7 @@ PUBLIC = {
         'simplify_graph',
     ],
     'bcm_pyg.geo': ['local_metres', 'nearest_nodes'],
+    'bcm_pyg.explorer': ['page_map', 'write_explorer'],
     'bcm_pyg.export': ['to_geojson'],
     'bcm_pyg.planning': [
         'Backtracking',

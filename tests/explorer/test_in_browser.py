@@ -5,12 +5,12 @@ import pytest
 import torch
 from small_fits import tiny
 from torch_geometric.data import Data
-from town import streets
 
 from bcm_pyg import BCM, Planner, fit, planning_graph
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.explorer import page_map, write_explorer
 from bcm_pyg.graph import from_occupancy, simplify_graph
+from docs.explorers import streets
 
 READOUTS = [
     'greedy',
