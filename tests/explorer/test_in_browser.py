@@ -152,7 +152,7 @@ def test_keyboard(shown):
     start.send_keys(keys.ARROW_LEFT * 3)  # no further than the border
     shown.settle()
     assert shown.run('return explorer.session.start') == 12
-    assert start.get_attribute('aria-label') == 'Start: 12'
+    assert start.get_attribute('aria-label') == 'start: 12'
     start.send_keys(keys.TAB)
     active = shown.run('return document.activeElement.id')
     assert active == 'goal'
