@@ -30,6 +30,7 @@ PAGES = [
     'encoders',
     'readouts',
     'training',
+    'explorer',
     'limits',
 ]
 MODULES = [
@@ -44,6 +45,7 @@ MODULES = [
     'metrics',
     'training',
     'plotting',
+    'explorer',
     'export',
     'explorer',
     'io',
