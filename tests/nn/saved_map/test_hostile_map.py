@@ -98,7 +98,7 @@ def test_rows_of_other_nodes_are_not_read(
     tiny_map(grid, encoder).save(tmp_path)
     assert read_config(tmp_path)['fingerprint'] is None
     monkeypatch.setattr(TensorFile, 'read', lambda file: pytest.fail('read'))
-    nodes = rf'built for {grid.num_nodes} nodes \(got a graph of 4\)'
+    nodes = rf'built for {grid.num_nodes} nodes \(got a graph of {diamond.num_nodes}\)'
     with pytest.raises(BCMError, match=nodes):
         BCM.load(tmp_path, diamond)
 
