@@ -23,7 +23,6 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, CognitiveMap, fit, planning_graph
 from bcm_pyg.__main__ import main
-from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.io import read_file, write_file
 from bcm_pyg.io.format import config_digest
 from bcm_pyg.training.checkpoint import FORMAT
@@ -109,8 +108,15 @@ def _whole_atlas(rng: np.random.Generator, folder: Path) -> Path:
     simplify = bool(rng.integers(2))
     whole = folder / f'atlas-{simplify}'
     if not whole.exists():
-        data = weighted_grid('ushape', side=8, seed=1)
-        data.node_id = [f'n{node}' for node in range(data.num_nodes)]
+        ring = torch.arange(20)  # with two chords
+        ends = torch.stack([ring, ring.roll(1)])
+        ends = torch.cat([ends, torch.tensor([[0, 5], [10, 15]])], 1)
+        data = Data(
+            pos=torch.rand(20, 2),
+            edge_index=torch.cat([ends, ends.flip(0)], 1),
+            edge_cost=torch.ones(44),
+            node_id=[f'n{node}' for node in range(20)],
+        )
         config = tiny(steps=2, validation_queries=0)
         CognitiveMap.learn(
             data, config=config, simplify=simplify, snapshots=1
