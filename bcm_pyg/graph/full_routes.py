@@ -47,6 +47,12 @@ class FullRoutes:
         cost = self.full.route_costs(nodes)
         return cost.masked_fill(nodes[:, 0] < 0, INF), nodes
 
+    def in_one_segment(self, starts: Tensor, goals: Tensor) -> Tensor:
+        """Queries that may stay where they are: in a segment, or at a node."""
+        segment = self.graph.segment
+        same = (segment[starts] == segment[goals]) & (segment[starts] >= 0)
+        return (same | (starts == goals)).nonzero().squeeze(1)
+
     def candidates(self, starts: Tensor, goals: Tensor) -> Candidates:
         """Where each query may leave and enter the simplified graph."""
         exits, leaving = self._portals(starts, self.graph.to_portal)

@@ -262,8 +262,8 @@ class Plan:
 
         Args:
             data (torch_geometric.data.Data, optional): The graph that was
-                planned on, whose labels are the nodes. (default: :obj:`None`,
-                that is numbers)
+                planned on, whose labels are the nodes. (default:
+                :attr:`names`, else numbers)
         """
         try:
             import pandas as pd
@@ -271,7 +271,8 @@ class Plan:
             raise BCMError(
                 "to_frame needs pandas: run 'pip install bcm_pyg[geo]'"
             ) from None
-        routes = self.paths() if data is None else self.to_labels(data)
+        has_names = data is not None or self.names is not None
+        routes = self.to_labels(data) if has_names else self.paths()
         # Objects: pandas would make floats of numbers beside None.
         ends = {
             name: pd.Series(

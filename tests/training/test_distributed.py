@@ -66,7 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for rank in range(2)
         ]
         try:
-            codes = [process.wait(timeout=900) for process in processes]
+            codes = [process.wait(timeout=150) for process in processes]
         finally:
             for process in processes:
                 process.kill()

@@ -7,6 +7,7 @@ from bcm_pyg import BCMError
 from bcm_pyg.graph import (
     largest_component,
     nodes_from_labels,
+    read_graph,
     read_npz,
     read_osm,
     route_points,
@@ -73,6 +74,11 @@ def test_drive(tmp_path):
     back = route_points(data, nodes_from_labels(data, [12, 10]), data.lonlat)
     np.testing.assert_allclose(back, want[::-1], rtol=0, atol=1e-9)
     assert data.edge_length.max() == pytest.approx(13**0.5 * unit, rel=1e-4)
+
+
+def test_by_its_ending(tmp_path):
+    file = write(tmp_path / 'a.osm')
+    assert seconds(read_graph(file)) == seconds(read_osm(file))
 
 
 def test_walk_and_bike(tmp_path):
