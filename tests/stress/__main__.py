@@ -45,6 +45,7 @@ class Attack(NamedTuple):
 
 ATTACKS = {
     'queries': Attack('planner queries', 10**6, queries.attack),
+    'close': Attack('queries around closed edges', 10**5, queries.closed),
     **{
         Path(name).suffix[1:]: Attack(
             f'damaged {Path(name).suffix} files',
@@ -53,11 +54,14 @@ ATTACKS = {
         )
         for name in FILES
     },
-    'folder': Attack('damaged map folders', 10**4, files.of_map),
+    'folder': Attack('damaged maps', 10**4, files.of_map),
+    'atlas': Attack('damaged cognitive maps', 10**4, files.of_atlas),
+    'command': Attack('commands on damaged files', 10**3, files.of_command),
     'checkpoint': Attack('damaged checkpoints', 10**4, files.of_checkpoint),
     'bombs': Attack('small files of much content', 100, bombs.attack),
-    'save': Attack('kills during save', 150, kills.of_save),
-    'fit': Attack('kills during fit', 150, kills.of_fit),
+    'save': Attack('kills during BCM.save', 100, kills.of_save),
+    'atlas_save': Attack('kills during CognitiveMap.save', 100, kills.of_atlas),
+    'fit': Attack('kills during fit', 100, kills.of_fit),
     'disk': Attack('full disks', 50, kills.of_disk),
     'pair': Attack('kills of one of two processes', 20, kills.of_pair),
 }
