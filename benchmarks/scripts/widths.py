@@ -58,7 +58,7 @@ from benchmarks.lib.results import (
 )
 from benchmarks.lib.trained_maps import fit_config
 from benchmarks.tables.markdown import mean, select
-from benchmarks.tables.paper_numbers import MEGABYTES, SCALING
+from benchmarks.tables.paper_numbers import MEGABYTES, QUALITY
 
 #: Tables of real coordinates have four resolutions, which share the channels.
 LEVELS = 4
@@ -180,7 +180,7 @@ def draw(rows: list[Row], folder: Path, side: int = 40) -> None:
         size, gap = mean(found, field), mean(found, 'gap')
         if size is not None and gap is not None:
             _point(ax, 1e3 * size, gap, label, COLORS[name])
-    published = SCALING['bcm', side].gap
+    published = QUALITY['bcm', 'wide'].gap
     if published is not None:
         at = 1e3 * MEGABYTES['bcm'][side], published
         _point(ax, *at, 'BCM, paper', COLORS['bcm_paper'])
@@ -194,7 +194,7 @@ def draw(rows: list[Row], folder: Path, side: int = 40) -> None:
         ax.plot(size / 1e3, row['corridor_gap'], 's', color=color, mfc='none')
     ax.set_xscale('log')
     ax.set_yscale('symlog', linthresh=0.1)
-    ax.set_ylim(bottom=-0.03)
+    ax.set_ylim(bottom=-0.03, top=100)
     ax.margins(x=0.25)
     title = f'U, wide costs, N = {side**2}: maps in int8'
     ax.set(xlabel='kB', ylabel='Gap %', title=title)
