@@ -59,6 +59,7 @@ MODULES = (
     'player',
     'field',
     'controls',
+    'main',
 )
 
 
