@@ -10,7 +10,7 @@ INSTALL := $(PIP) install --quiet --constraint $(CONSTRAINTS)
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 .PHONY: setup demo test floors newest coverage lint format hooks docs scatter
-.PHONY: clean
+.PHONY: stress constraints clean
 
 setup: $(VENV)/.installed
 
@@ -18,7 +18,7 @@ setup: $(VENV)/.installed
 $(VENV)/.installed: pyproject.toml $(CONSTRAINTS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(INSTALL) $(TORCH)
-	$(INSTALL) --editable '.[dev,plot,peers]'
+	$(INSTALL) --editable '.[dev,geo,osm,plot,peers]'
 	touch $@
 
 demo: setup
@@ -69,5 +69,22 @@ $(VENV)/.scatter: $(VENV)/.installed
 	$(INSTALL) --no-build-isolation torch-scatter
 	touch $@
 
+# Attacks, so many seconds each at most; `--write` keeps what they found.
+SECONDS := 60
+stress: setup
+	OMP_NUM_THREADS=1 PYTHONPATH=.:tests $(BIN)/python -m stress \
+	  --seconds $(SECONDS) $(FLAGS)
+
+# Pins all that setup, docs and scatter install, as it is released today.
+FREEZE := .venv-constraints/bin/python -m pip freeze --all --exclude pip
+constraints:
+	rm -rf .venv-constraints
+	$(MAKE) scatter .venv-constraints/.docs VENV=.venv-constraints \
+	  CONSTRAINTS=/dev/null
+	echo '# The exact versions that are installed and tested;' \
+	  'renewed by `make constraints`.' > constraints.txt
+	$(FREEZE) --exclude-editable | sed 's/+[a-z0-9]*$$//' >> constraints.txt
+
 clean:
-	rm -rf .venv .venv-lowest .venv-newest build dist out *.egg-info
+	rm -rf .venv .venv-lowest .venv-newest .venv-constraints
+	rm -rf build dist out *.egg-info

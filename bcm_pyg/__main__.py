@@ -133,7 +133,7 @@ def _facts(atlas: 'CognitiveMap') -> dict[str, Any]:
     facts: dict[str, Any] = {
         'nodes': int(atlas.data.num_nodes),
         'edges': int(atlas.data.num_edges),
-        'names': ', '.join(map(str, atlas.names[:3])) + ', ...',
+        'first_names': [str(name) for name in atlas.names[:3]],
     }
     if atlas.simplified is not None:
         facts['nodes_simplified'] = int(atlas.simplified.data.num_nodes)
@@ -231,7 +231,9 @@ def _parser() -> argparse.ArgumentParser:
         'bcm learn streets.graphml --budget 300 --out map',
         'bcm learn dungeon.map --out dungeon --seed 7',
     )
-    verb.add_argument('graph', type=Path, help='.graphml, .npz or .map file')
+    verb.add_argument(
+        'graph', type=Path, help='a .graphml, .npz, .map or .osm.pbf file'
+    )
     verb.add_argument('--out', type=Path, required=True, help='folder to write')
     verb.add_argument(
         '--budget',

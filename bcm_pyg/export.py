@@ -1,9 +1,11 @@
-"""Routes as GeoJSON."""
+"""Routes as GeoJSON and as tables with geometry."""
+
+from __future__ import annotations
 
 import json
 import math
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch_geometric.data import Data
@@ -14,7 +16,10 @@ from bcm_pyg.graph import route_lines
 from bcm_pyg.planning import Plan
 from bcm_pyg.utils import as_path, replace_file
 
-__all__ = ['to_geojson']
+if TYPE_CHECKING:
+    import geopandas as gpd
+
+__all__ = ['to_geodataframe', 'to_geojson']
 
 
 def to_geojson(
@@ -69,6 +74,31 @@ def to_geojson(
         except (OSError, ValueError) as error:
             raise BCMError(f'cannot write {path}: {error}') from error
     return out
+
+
+def to_geodataframe(plan: Plan, data: Data) -> gpd.GeoDataFrame:
+    """Routes as a table of geopandas, for analysis and for any file format.
+
+    It is :meth:`Plan.to_frame <bcm_pyg.Plan.to_frame>` with the labels of
+    :obj:`data`, plus the :obj:`geometry` of :func:`to_geojson`.
+
+    Args:
+        plan (Plan): The routes.
+        data (torch_geometric.data.Data): The graph that was planned on. If it
+            has :obj:`lonlat`, the table is in degrees (EPSG:4326); otherwise
+            it has no coordinate reference system.
+    """
+    try:
+        import geopandas as gpd
+        from shapely.geometry import shape
+    except ImportError:
+        raise BCMError(
+            "to_geodataframe needs geopandas: run 'pip install bcm_pyg[geo]'"
+        ) from None
+    found = [item['geometry'] for item in to_geojson(plan, data)['features']]
+    lines = [None if line is None else shape(line) for line in found]
+    crs = None if data.get('lonlat') is None else 'EPSG:4326'
+    return gpd.GeoDataFrame(plan.to_frame(data), geometry=lines, crs=crs)
 
 
 def _lines(plan: Plan, data: Data) -> tuple[list[np.ndarray], bool]:

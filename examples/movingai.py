@@ -1,34 +1,26 @@
 """Game maps: a MovingAI map and its scenarios, against published lengths.
 
-Reads a .map file (or .3dmap) and the scenarios beside it, learns the map, and
-compares its routes with the shortest lengths that the benchmark publishes.
+By default a made-up map that comes with the package. --map reads a .map file
+(or .3dmap) and the scenarios beside it, as those of movingai.com/benchmarks.
 """
 
 import argparse
-import os
-import sys
 from pathlib import Path
 
 import matplotlib
 
 matplotlib.use('Agg')
-import matplotlib.pyplot as plt
 import numpy as np
 from torch_geometric import seed_everything
 
-from bcm_pyg import BCM, FitConfig, Planner, Report, evaluate, fit
+from bcm_pyg import BCM, BCMError, FitConfig, Planner, Report, evaluate, fit
 from bcm_pyg.baselines import Dijkstra
-from bcm_pyg.datasets import sample_queries
-from bcm_pyg.graph import read_movingai, read_scenarios
-from bcm_pyg.planning import BestFirst, VisitedGreedy
+from bcm_pyg.datasets import MovingAIMap, ToyGameMap, sample_queries
+from bcm_pyg.planning import VisitedGreedy
 from bcm_pyg.plotting import plot_route
 
-BESIDE = Path(__file__).parents[2] / 'shared' / 'data'
-DATA = Path(os.environ.get('BCM_PYG_DATA', BESIDE))
-DRAGON_AGE = DATA / 'grid' / 'den312d.map'
-
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument('--map', type=Path, default=DRAGON_AGE)
+parser.add_argument('--map', type=Path, help='(default: a made-up map)')
 parser.add_argument('--scen', type=Path, help='(default: the one beside it)')
 parser.add_argument('--budget', type=float, default=120, help='seconds')
 parser.add_argument('--queries', type=int, default=500)
@@ -36,27 +28,32 @@ parser.add_argument('--seed', type=int, default=42)
 parser.add_argument('--out', type=Path, default=Path('out/movingai'))
 args = parser.parse_args()
 
-seed_everything(args.seed)
-if not args.map.exists():
-    sys.exit(
-        f'no map at {args.map}: pass --map FILE, one of those at '
-        'movingai.com/benchmarks with its scenarios beside it (the default is '
-        'grid/den312d.map in $BCM_PYG_DATA)'
-    )
-stem = args.map.name.partition('.')[0]
-beside = [
-    path
-    for ending in ('.*scen*', '-random-*scen*', '-even-*scen*')
-    for path in sorted(args.map.parent.glob(stem + ending))
-]
 
-data = read_movingai(args.map)
-if args.scen or beside:
-    starts, goals, optimal = read_scenarios(args.scen or beside[0], data)
-else:
+def load() -> MovingAIMap:
+    if args.map is None:
+        return ToyGameMap()
+    stem = args.map.name.partition('.')[0]
+    beside = [
+        path
+        for ending in ('.*scen*', '-random-*scen*', '-even-*scen*')
+        for path in sorted(args.map.parent.glob(stem + ending))
+    ]
+    scenarios = args.scen or (beside[0] if beside else None)
+    return MovingAIMap(args.map, scenarios)
+
+
+seed_everything(args.seed)
+try:
+    dataset = load()
+except BCMError as error:
+    parser.error(str(error))
+data = dataset[0]
+if dataset.queries is None:
     print(f'no scenarios beside {args.map}: queries are drawn at random')
     starts, goals = sample_queries(data, args.queries, seed=args.seed)
     optimal = Dijkstra(data)(starts, goals).cost
+else:
+    starts, goals, optimal = dataset.queries
 # Scenarios come sorted by length: take some from everywhere.
 some = np.linspace(0, len(starts) - 1, min(args.queries, len(starts)))
 some = some.round().astype(int)
@@ -71,7 +68,7 @@ fit(model, data, FitConfig(time_budget=args.budget), progress=True)
 planners = {
     'Dijkstra': Dijkstra(data),
     'BCM, walk': Planner(model, data, VisitedGreedy()),
-    'BCM': Planner(model, data, BestFirst()),
+    'BCM': Planner(model, data),
 }
 plans = {name: plan(starts, goals) for name, plan in planners.items()}
 wrong = (plans['Dijkstra'].cost - optimal).abs().max()
@@ -81,12 +78,8 @@ for name, planner in planners.items():
     print(f'{name:10}{evaluate(planner, data, starts, goals).row()}')
 
 longest = int((optimal * plans['BCM'].success).argmax())
-walls = np.ones(data.grid_size[0, :2].tolist())
-walls[tuple(data.coord[:, :2].T.numpy())] = 0
-figure, ax = plt.subplots(figsize=(7, 7), layout='constrained')
-ax.imshow(walls.T, cmap='Greys', vmax=1.5)  # rows downward, as in the file
-plot_route(data, plans, ax, query=longest, edges=False)
-ax.set_title(f'{stem}, published length {optimal[longest]:.1f}')
+ax = plot_route(data, plans, query=longest)
+ax.set_title(f'{data.map_name}, published length {optimal[longest]:.1f}')
 args.out.mkdir(parents=True, exist_ok=True)
-figure.savefig(args.out / 'routes.png', dpi=150)
+ax.figure.savefig(args.out / 'routes.png', dpi=150)
 print(f'wrote {args.out / "routes.png"}')

@@ -1,12 +1,11 @@
-"""Streets: from a graph file or from OSMnx to routes and a picture.
+"""Streets: from a street network to routes, GeoJSON and a picture.
 
-Reads a .graphml file that OSMnx saved or an .npz file of arrays, or lets OSMnx
-download a place. Routes come out in the ids of OpenStreetMap and as GeoJSON.
+By default a made-up town that comes with the package. --graph reads a .graphml
+file that OSMnx saved or an .npz file of arrays, --place lets OSMnx download a
+place. Routes come out in the names of the source.
 """
 
 import argparse
-import os
-import sys
 from pathlib import Path
 
 import matplotlib
@@ -15,9 +14,9 @@ matplotlib.use('Agg')
 from torch_geometric import seed_everything
 from torch_geometric.data import Data
 
-from bcm_pyg import BCM, FitConfig, Planner, Report, evaluate, fit
+from bcm_pyg import BCM, BCMError, FitConfig, Planner, Report, evaluate, fit
 from bcm_pyg.baselines import Dijkstra
-from bcm_pyg.datasets import sample_queries
+from bcm_pyg.datasets import ToyStreets, sample_queries
 from bcm_pyg.export import to_geojson
 from bcm_pyg.graph import (
     from_osmnx,
@@ -25,18 +24,14 @@ from bcm_pyg.graph import (
     read_npz,
     simplify_graph,
 )
-from bcm_pyg.planning import BestFirst, VisitedGreedy
+from bcm_pyg.planning import VisitedGreedy
 from bcm_pyg.plotting import plot_route
 
-BESIDE = Path(__file__).parents[2] / 'shared' / 'data'
-DATA = Path(os.environ.get('BCM_PYG_DATA', BESIDE))
-ANDORRA = DATA / 'road' / 'andorra.npz'
-
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument('--graph', type=Path, default=ANDORRA)
+parser.add_argument('--graph', type=Path, help='(default: a made-up town)')
 parser.add_argument('--place', help='download this instead (needs osmnx)')
 parser.add_argument('--cost', default='travel_time', help='or length')
-parser.add_argument('--budget', type=float, default=120, help='seconds')
+parser.add_argument('--budget', type=float, default=60, help='seconds')
 parser.add_argument('--queries', type=int, default=500)
 parser.add_argument('--seed', type=int, default=42)
 parser.add_argument('--out', type=Path, default=Path('out/road_network'))
@@ -50,20 +45,18 @@ def load() -> Data:
         graph = osmnx.graph_from_place(args.place, network_type='drive')
         graph = osmnx.add_edge_travel_times(osmnx.add_edge_speeds(graph))
         return from_osmnx(graph, args.cost, project=True)
-    if not args.graph.exists():
-        sys.exit(
-            f'no graph at {args.graph}: pass --graph FILE, a .graphml file '
-            'that OSMnx saved or an .npz file of arrays, or --place NAME to '
-            'download one with osmnx (the default is road/andorra.npz in '
-            '$BCM_PYG_DATA)'
-        )
+    if args.graph is None:
+        return ToyStreets()[0]
     if args.graph.suffix == '.npz':
         return read_npz(args.graph)  # it says itself what its costs are
     return from_osmnx(args.graph, args.cost, project=True)
 
 
 seed_everything(args.seed)
-data = largest_component(load())
+try:
+    data = largest_component(load())
+except BCMError as error:
+    parser.error(str(error))
 print(
     f'{data.num_nodes} nodes, {data.num_edges} directed edges; '
     f'{data.dropped_nodes} nodes that cannot be reached or left were dropped'
@@ -77,7 +70,7 @@ fit(model, graph.data, FitConfig(time_budget=args.budget), progress=True)
 planners = {  # given the simplified graph, they answer on the full one
     'Dijkstra': Dijkstra(data),
     'BCM, walk': Planner(model, graph, VisitedGreedy()),
-    'BCM': Planner(model, graph, BestFirst()),
+    'BCM': Planner(model, graph),
 }
 starts, goals = sample_queries(data, args.queries, seed=args.seed)
 print(f'{"":10}{Report.header()}')
@@ -88,8 +81,8 @@ plans = {name: plan(starts, goals) for name, plan in planners.items()}
 routes = plans['BCM'].to_labels(data)
 longest = int((plans['Dijkstra'].cost * plans['BCM'].success).argmax())
 route = [str(node) for node in routes[longest]]
-print(f'from {route[0]} to {route[-1]}, in OSM ids:')
-print(' '.join(route[:8]), '...')
+print(f'from {route[0]} to {route[-1]}:')
+print(', '.join(route[:8]), '...')
 
 args.out.mkdir(parents=True, exist_ok=True)
 to_geojson(plans['BCM'], data, args.out / 'routes.geojson')

@@ -26,6 +26,7 @@ DOCS = ROOT / 'docs'
 PAGES = [
     'quick_start',
     'own_graph',
+    'streets',
     'encoders',
     'readouts',
     'training',
@@ -37,6 +38,7 @@ MODULES = [
     'graph',
     'geo',
     'datasets',
+    'transforms',
     'nn',
     'planning',
     'baselines',
@@ -45,6 +47,7 @@ MODULES = [
     'plotting',
     'explorer',
     'export',
+    'explorer',
     'io',
     'utils',
 ]

@@ -21,7 +21,7 @@ LAYERS = [
     ('io',),
     ('geo',),
     ('graph',),
-    ('datasets', 'nn'),
+    ('datasets', 'nn', 'transforms'),
     ('planning',),
     ('baselines',),
     ('metrics',),

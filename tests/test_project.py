@@ -2,9 +2,12 @@
 
 import re
 import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / 'pyproject.toml').read_text())['project']
@@ -29,12 +32,47 @@ def targets() -> set[str]:
 
 def test_every_floor_is_installed_by_a_job():
     needed = PROJECT['dependencies'] + EXTRAS['plot']
-    needed += EXTRAS['peers'] + EXTRAS['test']
+    needed += EXTRAS['peers'] + EXTRAS['test'] + EXTRAS['geo'] + EXTRAS['osm']
     assert floors(needed) == pins('constraints-lowest.txt')
     tools = EXTRAS['dev'] + EXTRAS['docs'] + EXTRAS['scatter']
     pinned = pins('constraints.txt')
     assert floors(tools).items() <= pinned.items()
     assert floors(needed).keys() <= pinned.keys()
+
+
+def needed_by(requirement: Requirement, known: set[str]) -> None:
+    """Adds what an installed package needs, and what that needs."""
+    name = canonicalize_name(requirement.name)
+    key = f'{name}[{",".join(sorted(requirement.extras))}]'
+    if key in known:
+        return
+    known.add(key)
+    try:
+        lines = distribution(name).requires or []
+    except PackageNotFoundError:  # of another platform
+        return
+    for one in map(Requirement, lines):
+        extras = requirement.extras or {''}
+        if one.marker is None or any(
+            one.marker.evaluate({'extra': extra}) for extra in extras
+        ):
+            needed_by(one, known)
+
+
+def test_all_that_setup_installs_is_pinned():
+    text = (ROOT / 'Makefile').read_text()
+    extras = set(re.findall(r"--editable '\.\[(.*?)\]'", text))
+    assert 'docs' in extras and len(extras) == 2
+    wanted = [*PROJECT['dependencies'], *EXTRAS['scatter']]
+    for extra in ','.join(extras).split(','):
+        wanted += [line for line in EXTRAS[extra] if 'bcm_pyg' not in line]
+    known: set[str] = set()
+    for line in wanted + EXTRAS['test']:
+        needed_by(Requirement(line), known)
+    names = {key.partition('[')[0] for key in known}
+    pinned = {canonicalize_name(name) for name in pins('constraints.txt')}
+    assert {'numpy', 'sympy', 'execnet'} < names
+    assert sorted(names - pinned - {'bcm-pyg'}) == []
 
 
 def test_ci_calls_make_targets():

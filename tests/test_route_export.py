@@ -7,7 +7,7 @@ import torch
 
 from bcm_pyg import BCMError
 from bcm_pyg.baselines import Dijkstra
-from bcm_pyg.export import to_geojson
+from bcm_pyg.export import to_geodataframe, to_geojson
 from bcm_pyg.graph import from_arrays, read_npz
 
 LONLAT = [[1.5, 42.5], [1.6, 42.5], [1.7, 42.123456789], [9.0, 9.0]]
@@ -255,3 +255,36 @@ def test_a_place_that_is_unknown(tmp_path):
     assert not (tmp_path / 'a.geojson').exists()
     (feature,) = to_geojson(Dijkstra(data)([2], [0]), data)['features']
     assert feature['geometry']['coordinates'] == [[1, 1], [1, 2]]
+
+
+def test_geodataframe():
+    gpd = pytest.importorskip('geopandas')
+    data = graph(node_id=['a', 'b', 'c', 'd'], lonlat=LONLAT)
+    plan = Dijkstra(data)([0, 3, 0], [2, 3, 3])
+    frame = to_geodataframe(plan, data)
+    assert isinstance(frame, gpd.GeoDataFrame)
+    assert frame.crs == 'EPSG:4326'
+    line, point, none = frame.geometry
+    assert line.geom_type == 'LineString' and point.geom_type == 'Point'
+    assert [*line.coords] == [(1.5, 42.5), (1.6, 42.5), (1.7, 42.1234568)]
+    assert none is None
+    assert frame.start.tolist() == ['a', 'd', None]
+    assert frame.cost.tolist() == [3, 0, float('inf')]
+    assert to_geodataframe(Dijkstra(graph())(0, 2), graph()).crs is None
+
+
+def test_bends_across_the_180th_meridian():
+    lonlat = [[179.9, 10.0], [-179.9, 10.0], [179.9, 10.2]]
+    data = from_arrays(
+        [[0.0, 0.0], [20.0, 0.0], [0.0, 20.0]],
+        [[0, 1, 2], [1, 2, 0]],
+        [1.0, 1.0, 1.0],
+        lonlat=lonlat,
+        edge_bends=[[0, 1], [1, 2], [2, 2]],
+        bends=[[[15.0, 5.0], [5.0, 5.0]]],
+    )
+    there = to_geojson(Dijkstra(data)(0, 1), data)['features'][0]['geometry']
+    assert there['type'] == 'MultiLineString'
+    first, second = there['coordinates']
+    assert first[0] == [179.9, 10] and first[1][0] == 180
+    assert second == [[-180, first[1][1]], [-179.95, 10.05], [-179.9, 10]]

@@ -4,16 +4,13 @@ import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-import numpy as np
 import torch
-from scipy.sparse.csgraph import dijkstra
 from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.baselines import Dijkstra
-from bcm_pyg.datasets import sample_queries
 from bcm_pyg.errors import BCMError
 from bcm_pyg.explorer import write_explorer
 from bcm_pyg.graph import (
@@ -24,32 +21,23 @@ from bcm_pyg.graph import (
     planning_graph,
     simplify_graph,
 )
-from bcm_pyg.graph.names import Names
 from bcm_pyg.graph.planning_graph import owner_of, take
-from bcm_pyg.metrics import Report, evaluate
 from bcm_pyg.nn import BCM
-from bcm_pyg.planning import Plan, Planner, Readout, Route
-from bcm_pyg.planning.alternatives import alternative_routes
-from bcm_pyg.plotting import plot_route
+from bcm_pyg.planning import Planner, Readout
 from bcm_pyg.training import FitConfig, History, fit
 from bcm_pyg.training.snapshots import Recorder, Snapshot
-from bcm_pyg.utils import Adjacency, check_float, check_int
 
 from . import folder
 from .folder import Parts
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from .named_planner import NamedPlanner
 
 #: A graph of which more nodes stay is not simplified: it would not pay.
 MOST_KEPT = 0.9
 #: For the lower bounds of routes.
 LANDMARKS = 16
-#: Bytes of exact distances held at a time.
-MAX_BYTES = 2**27
 
 
-class CognitiveMap:
+class CognitiveMap(NamedPlanner):
     r"""A graph, the map that was learned of it, and a planner, in one object.
 
     Nodes are called by the names of the source: nodes of a networkx graph, OSM
@@ -104,16 +92,16 @@ class CognitiveMap:
         history: History | None = None,
         snapshots: Sequence[Snapshot] = (),
     ) -> None:
-        self.data = planning_graph(data)
+        data = planning_graph(data)
+        planner: Planner | Dijkstra = Dijkstra(data)
+        if model is not None:
+            graph = data if simplified is None else simplified
+            planner = Planner(model, graph, readout, landmarks=LANDMARKS)
+        super().__init__(data, planner)
         self.simplified = simplified
         self.model = model
         self.history = History() if history is None else history
         self.snapshots = list(snapshots)
-        self.planner: Planner | Dijkstra = Dijkstra(self.data)
-        if model is not None:
-            graph = self.data if simplified is None else simplified
-            self.planner = Planner(model, graph, readout, landmarks=LANDMARKS)
-        self._names = Names(self.data)
 
     @classmethod
     def learn(
@@ -139,8 +127,9 @@ class CognitiveMap:
 
         Args:
             graph (Any): A PyG :obj:`Data`; a networkx graph, also one of
-                OSMnx; a file (:obj:`.graphml`, :obj:`.npz`, :obj:`.map`); or an
-                occupancy array, True or 1 where blocked.
+                OSMnx; a file (:obj:`.graphml`, :obj:`.npz`, :obj:`.map`,
+                :obj:`.osm.pbf`); or an occupancy array, True or 1 where
+                blocked.
             budget (float, optional): Seconds of training. (default: 300)
             encoder (str or torch.nn.Module, optional): As in
                 :meth:`BCM.from_data`. (default: :obj:`None`)
@@ -186,215 +175,6 @@ class CognitiveMap:
             snapshots=recorder.snapshots,
         )
 
-    # --- names ---------------------------------------------------------------
-
-    @property
-    def names(self) -> list[Any]:
-        """What the nodes of :attr:`data` are called, in their order."""
-        return list(self._names.of)
-
-    def _queries(
-        self, starts: Any, goals: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes of starts and goals; one name goes with all of the others."""
-        ends = self._names.nodes(starts), self._names.nodes(goals)
-        if self._names.is_one(starts):
-            return ends[0].repeat(ends[1].size), ends[1]
-        if self._names.is_one(goals):
-            return ends[0], ends[1].repeat(ends[0].size)
-        if ends[0].size != ends[1].size:
-            raise BCMError(
-                'starts and goals must have the same length (got '
-                f'{ends[0].size} and {ends[1].size})'
-            )
-        return ends
-
-    # --- routes --------------------------------------------------------------
-
-    def route(self, start: Any, goal: Any) -> Route:
-        """The route from start to goal, in names.
-
-        Where there is none, :obj:`success` is False and the cost infinite.
-        """
-        plan = self.planner(self._names.node(start), self._names.node(goal))
-        return self._named(plan)[0]
-
-    def routes(self, starts: Any, goals: Any) -> Plan:
-        """Routes of many queries at once.
-
-        :obj:`plan[b]` and iteration give routes in names; the tensors of the
-        plan hold positions in :attr:`data`.
-        """
-        return self._named(self.planner(*self._queries(starts, goals)))
-
-    def _named(self, plan: Plan) -> Plan:
-        object.__setattr__(plan, 'names', self._names.of)
-        return plan
-
-    def alternatives(
-        self,
-        start: Any,
-        goal: Any,
-        k: int = 3,
-        *,
-        share: float = 0.5,
-        factor: float = 1.4,
-    ) -> list[Route]:
-        """Up to :obj:`k` good routes that differ, by exact search.
-
-        Args:
-            start (Any): The start.
-            goal (Any): The goal.
-            k (int, optional): How many, at most. (default: :obj:`3`)
-            share (float, optional): Of any two routes, at least this share of
-                the cost of either is on edges that the other does not use.
-                (default: :obj:`0.5`)
-            factor (float, optional): None costs more than so many times the
-                best one. (default: :obj:`1.4`)
-
-        Returns:
-            The routes, the best one first; none if the goal cannot be reached.
-        """
-        check_int('k', k, 1)
-        check_float('share', share)
-        check_float('factor', factor)
-        if share >= 1 or factor < 1:
-            raise BCMError(
-                'share must be below 1 and factor at least 1 (got '
-                f'{share!r}, {factor!r})'
-            )
-        ends = self._names.node(start), self._names.node(goal)
-        routes = alternative_routes(self._adjacency, *ends, k, share, factor)
-        if not routes:
-            return []
-        nodes = torch.nn.utils.rnn.pad_sequence(
-            list(map(torch.tensor, routes)), True, -1
-        )
-        cost = self._adjacency.route_costs(nodes)
-        none = torch.zeros(len(routes), dtype=torch.long)
-        plan = Plan.from_routes(cost, nodes, none)
-        bound = cost[:1].expand_as(cost)
-        return list(self._named(replace(plan, lower_bound=bound)))
-
-    # --- distances -----------------------------------------------------------
-
-    def distance(self, starts: Any, goals: Any) -> Tensor | float:
-        """Estimated cost of each query, :obj:`[B]`; a number for one."""
-        queries = self._queries(starts, goals)
-        if isinstance(self.planner, Planner):
-            out = self.planner.distance(*queries)
-        else:
-            out = self.planner(*queries).cost.float()
-        is_one = self._names.is_one(starts) and self._names.is_one(goals)
-        return float(out[0]) if is_one else out
-
-    def distance_matrix(self, starts: Any, goals: Any) -> Tensor:
-        """Estimated costs from each start to each goal, :obj:`[S, G]`."""
-        ends = self._names.nodes(starts), self._names.nodes(goals)
-        if isinstance(self.planner, Planner):
-            return self.planner.distance_matrix(*ends)
-        return torch.from_numpy(self._exact_matrix(*ends)).float()
-
-    def isochrone(
-        self, start: Any, limit: float, exact: bool = False
-    ) -> dict[Any, float]:
-        """All nodes within a cost of the start, nearest first, and their costs.
-
-        Args:
-            start (Any): The start.
-            limit (float): The most it may cost to get there.
-            exact (bool, optional): Whether to search instead of estimating.
-                Of one start, it is faster, too. (default: :obj:`False`)
-        """
-        check_float('limit', limit)
-        everywhere = np.arange(len(self._names))
-        cost = self._costs(start, everywhere, exact)
-        order = np.argsort(cost, kind='stable')
-        order = order[cost[order] <= limit]
-        return {self._names.of[node]: float(cost[node]) for node in order}
-
-    def nearest(
-        self, start: Any, among: Any, k: int = 3, exact: bool = False
-    ) -> list[tuple[Any, float]]:
-        """The nodes among some that cost least to get to, with their costs.
-
-        Those that cannot be reached are left out.
-
-        Args:
-            start (Any): The start.
-            among (Any): Names of the nodes to choose from.
-            k (int, optional): How many. (default: :obj:`3`)
-            exact (bool, optional): Whether to search instead of estimating.
-                Of one start, it is faster, too. (default: :obj:`False`)
-        """
-        check_int('k', k, 1)
-        nodes = np.unique(self._names.nodes(among))
-        cost = self._costs(start, nodes, exact)
-        order = np.argsort(cost, kind='stable')[:k]
-        order = order[np.isfinite(cost[order])]
-        return [(self._names.of[nodes[i]], float(cost[i])) for i in order]
-
-    def _costs(self, start: Any, goals: np.ndarray, exact: bool) -> np.ndarray:
-        """From one start to nodes, estimated or exact."""
-        node = np.array([self._names.node(start)])
-        if exact or not isinstance(self.planner, Planner):
-            return self._exact_matrix(node, goals)[0]
-        return self.planner.distance_matrix(node, goals)[0].cpu().numpy()
-
-    def _exact_matrix(
-        self, starts: np.ndarray, goals: np.ndarray
-    ) -> np.ndarray:
-        graph = self._adjacency.to_scipy()
-        out = np.empty((starts.size, goals.size))
-        size = max(1, MAX_BYTES // (8 * graph.shape[0]))
-        for first in range(0, starts.size, size):
-            part = slice(first, first + size)
-            out[part] = dijkstra(graph, indices=starts[part])[:, goals]
-        return out
-
-    @property
-    def _adjacency(self) -> Adjacency:
-        return Adjacency.from_data(self.data)
-
-    # --- quality, pictures, files --------------------------------------------
-
-    def evaluate(
-        self, queries: Any = 1000, goals: Any = None, *, seed: int = 42
-    ) -> Report:
-        """Compares routes with exact search.
-
-        Args:
-            queries (Any, optional): How many queries to draw; or, with
-                :obj:`goals`, the starts. (default: :obj:`1000`)
-            goals (Any, optional): The goals. (default: :obj:`None`)
-            seed (int, optional): Of the draw. (default: :obj:`42`)
-        """
-        if goals is None:
-            drawn = sample_queries(self.data, queries, seed)
-            return evaluate(self.planner, self.data, *drawn)
-        given = self._queries(queries, goals)
-        return evaluate(self.planner, self.data, *given)
-
-    def plot(
-        self, routes: Route | Plan | Sequence[Route], **kwargs: Any
-    ) -> Axes:
-        """Draws one or several routes on the graph.
-
-        Args:
-            routes (Route or Plan or Sequence[Route]): What to draw; of a
-                :class:`~bcm_pyg.Plan`, the route that :obj:`query` names.
-            **kwargs (optional): See :func:`bcm_pyg.plotting.plot_route`.
-        """
-        if isinstance(routes, Plan):
-            return plot_route(self.data, routes, **kwargs)
-        if isinstance(routes, Route):
-            return plot_route(self.data, self._plan_of(routes), **kwargs)
-        plans = {
-            f'route {number}': self._plan_of(route)
-            for number, route in enumerate(routes, start=1)
-        }
-        return plot_route(self.data, plans, **kwargs)
-
     def explore(
         self,
         path: str | PathLike[str],
@@ -435,15 +215,6 @@ class CognitiveMap:
             **kwargs,
         )
 
-    def _plan_of(self, route: Route) -> Plan:
-        if not isinstance(route, Route):
-            kind = type(route).__name__
-            raise BCMError(f'routes must be of this map (got {kind})')
-        nodes = torch.from_numpy(self._names.nodes(route.nodes))[None]
-        nodes = nodes if nodes.numel() else torch.tensor([[-1]])
-        cost = torch.tensor([route.cost], dtype=torch.float64)
-        return Plan.from_routes(cost, nodes, torch.tensor([route.expansions]))
-
     def save(self, path: str | PathLike[str], dtype: str = 'float32') -> None:
         """Writes all of it into one folder, atomically.
 
@@ -478,8 +249,6 @@ class CognitiveMap:
         parts = folder.load(path)._asdict()
         return cls(parts.pop('data'), parts.pop('model'), **parts)
 
-    # --- changes -------------------------------------------------------------
-
     def update(
         self,
         costs: Mapping[tuple[Any, Any], float] | Sequence[float] | Tensor,
@@ -502,14 +271,7 @@ class CognitiveMap:
             progress (bool, optional): Whether to show a bar. (default: in a
                 terminal)
         """
-        data = copy.copy(self.data)
-        if isinstance(costs, Mapping):
-            data.edge_cost = data.edge_cost.clone()
-            edges, values = self._edges(costs), list(costs.values())
-            data.edge_cost[edges] = torch.tensor(values, dtype=torch.float32)
-        else:
-            data.edge_cost = torch.as_tensor(costs)
-        data = planning_graph(data)
+        data = planning_graph(self._with_costs(costs))
         model, history = copy.deepcopy(self.model), self.history
         simplified, core = self.simplified, data
         if simplified is not None:
@@ -518,6 +280,10 @@ class CognitiveMap:
         if model is not None:
             if config is None:
                 config = FitConfig(time_budget=budget)
+            # A view has fewer edges than what the map was trained on.
+            training = dict(model.info.training)
+            training.pop('num_edges', None)
+            model.info = replace(model.info, training=training)
             history = _fit(model, core, Recorder(model, config, 0), progress)
         readout = getattr(self.planner, 'readout', None)
         fresh = type(self)(
@@ -529,6 +295,21 @@ class CognitiveMap:
         )
         vars(self).update(vars(fresh))
         return history
+
+    def _with_costs(self, costs: Any) -> Data:
+        data = copy.copy(self.data)
+        try:
+            if isinstance(costs, Mapping):
+                values = data.edge_cost.new_tensor(list(costs.values()))
+                data.edge_cost = data.edge_cost.clone()
+                data.edge_cost[self._edges(costs)] = values
+            else:
+                data.edge_cost = torch.as_tensor(costs)
+        except (TypeError, ValueError, RuntimeError) as error:
+            if isinstance(error, BCMError):
+                raise
+            raise BCMError(f'costs must hold numbers: {error!s:.200}') from None
+        return data
 
     def close(self, edges: Iterable[tuple[Any, Any]]) -> Self:
         """A view that never uses some edges; this map is not changed.

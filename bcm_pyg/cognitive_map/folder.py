@@ -101,7 +101,8 @@ def load(path: str | PathLike[str]) -> Parts:
             core = simplified.data
         model = None
         if config['map'] is not None:
-            model = unpack_map(BCM, config['map'], files[MAP])
+            size = int(core.num_nodes)
+            model = unpack_map(BCM, config['map'], files[MAP], size)
             if model.info.fingerprint != fingerprint(core):
                 raise BCMError('the network belongs to another graph')
         history = _history(config['history'])

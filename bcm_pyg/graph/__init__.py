@@ -1,5 +1,6 @@
 """From any graph with coordinates to the canonical planning graph, and back."""
 
+from ._validate import warn_of_scales as warn_of_scales
 from .components import largest_component
 from .convert import (
     Scenarios,
@@ -11,6 +12,8 @@ from .convert import (
     read_graph,
     read_movingai,
     read_npz,
+    read_osm,
+    read_queries,
     read_scenarios,
 )
 from .fingerprint import fingerprint
@@ -19,11 +22,13 @@ from .geometry import edge_lines, route_lines, route_points
 from .labels import labels_of, nodes_from_labels
 from .planning_graph import planning_graph
 from .simplify import SimplifiedGraph, simplify_graph
+from .turns import TurnGraph, turn_graph
 
 __all__ = [
     'FullRoutes',
     'Scenarios',
     'SimplifiedGraph',
+    'TurnGraph',
     'as_graph',
     'edge_lines',
     'fingerprint',
@@ -38,8 +43,11 @@ __all__ = [
     'read_graph',
     'read_movingai',
     'read_npz',
+    'read_osm',
+    'read_queries',
     'read_scenarios',
     'route_lines',
     'route_points',
     'simplify_graph',
+    'turn_graph',
 ]

@@ -1,5 +1,6 @@
 """Every check of a graph that comes from outside, in one place."""
 
+import warnings
 from contextlib import suppress
 
 import numpy as np
@@ -215,6 +216,44 @@ def bends(data: Data, index: Tensor) -> tuple[Tensor, Tensor] | None:
     if not bool(torch.isfinite(points).all()):
         raise BCMError('bends must be finite')
     return span.long(), points
+
+
+def warn_of_scales(data: Data, stacklevel: int) -> None:
+    """Warns of valid numbers of a canonical graph that hide its others."""
+    pos, cost, found = data.get('pos'), data.edge_cost, []
+    num, few = int(data.num_nodes), -(-int(data.num_nodes) // 100)
+    if pos is not None and data.get('coord') is None and num > 2 * few:
+        most = float(pos.abs().max())
+        apart = most * torch.finfo(torch.float32).eps
+        tail, head = pos[data.edge_index]
+        typical = float((head - tail).abs().amax(1).median())
+        if data.get('pos_origin') is None and 0 < typical < 500 * apart:
+            found.append(
+                f'pos is float32, where numbers near {most:g} are {apart:g} '
+                f'apart, and edges span {typical:g}: pass float64, which is '
+                'centred before it is rounded'
+            )
+        inner = pos.kthvalue(num - few, 0).values - pos.kthvalue(few + 1, 0)[0]
+        away = (pos - pos.median(0).values).abs()
+        ratio, node = (away / inner).nan_to_num(posinf=0).max(dim=0)
+        axis = int(ratio.argmax())
+        if float(ratio[axis]) > 100:
+            at = pos[int(node[axis])].tolist()
+            found.append(
+                f'node {int(node[axis])} at {at} lies so far from all others '
+                'that a map can hardly tell these apart: leave it out, or '
+                'check its coordinates'
+            )
+    typical, mean = float(cost.median()), float(cost.double().mean())
+    if 0 < typical < 1e-4 * mean:
+        edge = int(cost.argmax())
+        found.append(
+            f'edge {edge} costs {float(cost[edge]):g} beside a median of '
+            f'{typical:g}: a map cannot tell small costs apart beside it. '
+            'Remove the edge if nobody should use it'
+        )
+    for text in found:
+        warnings.warn(text, stacklevel=stacklevel + 1)
 
 
 def _plain_tensor(

@@ -48,7 +48,15 @@ class Names:
 
     def nodes(self, names: Any) -> np.ndarray:
         """The nodes of some names, or of one, :obj:`[B]`."""
-        return np.array([self.node(name) for name in self.listed(names)], int)
+        listed = self.listed(names)
+        try:
+            return np.array(
+                list(map(self._node.__getitem__, listed)), dtype=np.int64
+            )
+        except (KeyError, TypeError):
+            pass  # tensors of one number, or an unknown name
+        found = [self.node(name) for name in listed]
+        return np.array(found, dtype=np.int64)
 
     def listed(self, names: Any) -> list[Any]:
         """Names as a list, where one name may be given in place of a list."""
@@ -65,6 +73,11 @@ class Names:
             return names.ndim == 0
         if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
             return True
+        try:
+            if names in self._node:
+                return True
+        except TypeError:  # a list
+            return False
         return isinstance(names, tuple) and (
             self._has_tuples and not all(isinstance(x, tuple) for x in names)
         )

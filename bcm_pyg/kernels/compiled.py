@@ -4,9 +4,18 @@ import numpy as np
 
 from .arrays import NO_BOUNDS, Graph, blank_map, scratch_for
 from .searches import expand, inside
+from .values import values
 from .walks import backtrack, lookahead, walk
 
-__all__ = ['backtrack', 'compile_all', 'expand', 'inside', 'lookahead', 'walk']
+__all__ = [
+    'backtrack',
+    'compile_all',
+    'expand',
+    'inside',
+    'lookahead',
+    'values',
+    'walk',
+]
 
 
 def compile_all() -> None:
@@ -15,6 +24,7 @@ def compile_all() -> None:
     graph = Graph(np.array([0, 1, 2]), nodes, nodes[::-1].copy(), cost, 1)
     net, scratch = blank_map(), scratch_for(2, 2)
     ends = np.array([0]), np.array([1])
+    values(graph, net, *ends)
     walk(graph, net, scratch, *ends, True)
     backtrack(graph, net, scratch, *ends)
     lookahead(graph, net, scratch, *ends, 1)

@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.graph import fingerprint, planning_graph
+from bcm_pyg.graph import fingerprint, planning_graph, warn_of_scales
 from bcm_pyg.graph.planning_graph import check_pos
 from bcm_pyg.utils import as_ids, check_choice, check_int
 
@@ -135,6 +135,7 @@ class BCM(torch.nn.Module):
             hidden_channels = WIDTH
         check_int('hidden_channels', hidden_channels, 1)
         data = planning_graph(data)
+        warn_of_scales(data, stacklevel=2)
         given = encoder
         if encoder is None or isinstance(encoder, str):
             encoder = encoder_resolver(encoder or 'interaction', data, **kwargs)

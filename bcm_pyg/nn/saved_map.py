@@ -116,7 +116,7 @@ def pack_map(model: BCM, dtype: str) -> tuple[dict[str, Any], bytes]:
         config = parse_config(FORMAT, config_text(FORMAT, config).encode())
         check_fields(config, _FIELDS)
         file = TensorFile(BytesIO(content), len(content), 'the weights')
-        _read_state(type(model), config, file)
+        _read_state(type(model), config, file, None)
     return config, content
 
 
@@ -136,16 +136,20 @@ def load_map(
                 'same, or to train it on with other costs'
             )
         with refusing(f'{folder} does not hold a readable map'):
-            model = unpack_map(cls, config, files[WEIGHTS])
+            num_nodes = int(data.num_nodes)
+            model = unpack_map(cls, config, files[WEIGHTS], num_nodes)
     return model.to(data.edge_index.device)
 
 
 def unpack_map(
-    cls: type[Map], config: Mapping[str, Any], file: TensorFile
+    cls: type[Map],
+    config: Mapping[str, Any],
+    file: TensorFile,
+    num_nodes: int,
 ) -> Map:
-    """The map of a config and a file; the inverse of :func:`pack_map`."""
+    """The map of a graph of so many nodes; the inverse of :func:`pack_map`."""
     check_fields(config, _FIELDS)
-    state = _read_state(cls, config, file)
+    state = _read_state(cls, config, file, num_nodes)
     model = _build(cls, config)
     model.load_state_dict(state)
     names = ('fingerprint', 'training', 'dtype')
@@ -156,13 +160,25 @@ def unpack_map(
 
 
 def _read_state(
-    cls: type[BCM], config: Mapping[str, Any], file: TensorFile
+    cls: type[BCM],
+    config: Mapping[str, Any],
+    file: TensorFile,
+    num_nodes: int | None,
 ) -> dict[str, Tensor]:
-    """The weights of a map, if they are, to the last one, what it needs."""
+    """The weights of a map, if they are, to the last one, what it needs, and
+    those of an encoder with a row a node are of so many nodes.
+    """
     dtype = config['dtype']
     check_choice('dtype', dtype, DTYPES)
     check_fields(config['encoder'], {'name': str, 'config': dict})
     like = _skeleton(cls, config, len(file.specs))
+    for module in like.encoder.modules():
+        size = getattr(module, 'num_nodes', None)
+        if None not in (size, num_nodes) and size != num_nodes:
+            raise BCMError(
+                f'its encoder was built for {size!r:.80} nodes (got a graph of '
+                f'{num_nodes})'
+            )
     wanted, parameters = _state(like), _parameter_names(like)
     specs = stored_specs(wanted, parameters, dtype, file.specs)
     check_tensors(file.specs, specs)

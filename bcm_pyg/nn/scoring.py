@@ -20,6 +20,8 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import silu
 
 from bcm_pyg.utils import Adjacency, Reachability, scatter_amin
 
@@ -30,6 +32,7 @@ from .transition import Transition
 MAX_ROWS = 2**15
 #: Edges of one source that are multiplied together.
 MAX_WIDTH = 32
+silu_backward = torch.ops.aten.silu_backward
 #: Two threads must not take each other's mode for the one to go back to.
 _LOCK = threading.RLock()
 
@@ -70,20 +73,17 @@ def block_scores(
         The scores, :obj:`[M, G]`. Memory is that of a few times
         :math:`S (G + 32) + M` rows.
     """
-    # One pass for edges and pairs: a larger product is a faster one.
     # The bias goes in on the short side.
     nodes = nodes - transition.lin1.bias
-    to_goal = goals[None] - nodes[:, None]  # [S, G, H]
-    # The gradient of index_select and split is much cheaper than that of [].
-    to_head = heads - nodes.index_select(0, source)
-    z = transition.from_hidden(torch.cat([to_head, to_goal.flatten(0, 1)]))
-    if torch.compiler.is_compiling() or z.is_meta:
-        # Groups of edges depend on values, which cannot be looked at here.
-        z_edge, z_pair = z.split([heads.size(0), z.size(0) - heads.size(0)])
-        z_pair = z_pair.view(*to_goal.shape[:2], z.size(1))
-        return (z_edge[:, None] - z_pair[source]).square().sum(dim=-1)
-    distances: Tensor = _SquaredDistances.apply(z, source, *to_goal.shape[:2])
-    return distances
+    is_plain = type(transition).from_hidden is Transition.from_hidden
+    if is_plain and not torch.compiler.is_compiling() and not nodes.is_meta:
+        layers = transition.lin2, transition.lin3
+        weights = [x for layer in layers for x in (layer.weight, layer.bias)]
+        out: Tensor = _BlockScores.apply(nodes, heads, goals, *weights, source)
+        return out
+    z_edge = transition.from_hidden(heads - nodes.index_select(0, source))
+    z_pair = transition.from_hidden(goals[None] - nodes[:, None])
+    return (z_edge[:, None] - z_pair[source]).square().sum(dim=-1)
 
 
 def pair_scores(
@@ -195,52 +195,74 @@ def pair_values(
     return value.masked_fill(starts == goals, 0)
 
 
-class _SquaredDistances(torch.autograd.Function):
-    r"""Of each edge to every goal as its source sees them, :obj:`[M, G]`,
+class _BlockScores(torch.autograd.Function):
+    r"""From projected nodes to scores, with a gradient made by hand.
 
-    .. math::
-        \lVert z_e \rVert^2 + \lVert z_{s, g} \rVert^2 - 2 z_e^\top z_{s, g} ,
-
-    given :math:`z` of the edges, then of all pairs of a source and a goal,
-    source by source, :obj:`[M + S * G, Z]`. The gradient takes one pass over
-    these and two batched products; autograd would take half a dozen passes.
+    Edges and pairs of a source and a goal go through the layers in one product,
+    which is faster than two. Scores are :math:`\lVert z_e \rVert^2 + \lVert
+    z_{s, g} \rVert^2 - 2 z_e^\top z_{s, g}`. Autograd would take half a dozen
+    passes over :obj:`[M + S * G]` rows more, there and back.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, z: Tensor, source: Tensor, num_sources: int, num_goals: int
+        ctx: Any,
+        nodes: Tensor,
+        heads: Tensor,
+        goals: Tensor,
+        weight2: Tensor,
+        bias2: Tensor,
+        weight3: Tensor,
+        bias3: Tensor,
+        source: Tensor,
     ) -> Tensor:
-        groups = _Groups(source, num_sources)
-        edge, pair = z[: source.numel()], z[source.numel() :]
-        pair = pair.view(num_sources, num_goals, z.size(1))
-        square = z.square().sum(-1)
-        pair_square = square[source.numel() :].view(num_sources, num_goals)
-        out = pair_square.index_select(0, source)
-        out += square[: source.numel(), None]
-        padded = groups.pad(edge)
-        product = torch.bmm(padded, groups.spread(pair).transpose(1, 2))
+        edges, size = heads.size(0), (nodes.size(0), goals.size(0))
+        x = nodes.new_empty(edges + size[0] * size[1], nodes.size(1))
+        torch.sub(heads, nodes.index_select(0, source), out=x[:edges])
+        torch.sub(goals, nodes[:, None], out=x[edges:].view(*size, x.size(1)))
+        a = silu(x)
+        y = torch.addmm(bias2, a, weight2.T)
+        b = silu(y)
+        z = b @ weight3.T  # the last bias cancels
+        groups = _Groups(source, size[0])
+        square = torch.linalg.vecdot(z, z)
+        out = square[edges:].view(size).index_select(0, source)
+        out += square[:edges, None]
+        padded = groups.pad(z[:edges])
+        pair = groups.spread(z[edges:].view(*size, z.size(1)))
+        product = torch.bmm(padded, pair.transpose(1, 2))
         out.sub_(groups.unpad(product), alpha=2)
-        ctx.save_for_backward(z, source, padded)
+        ctx.save_for_backward(x, a, y, b, z, padded, weight2, weight3, source)
         ctx.groups = groups
         return out
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        z, source, padded = ctx.saved_tensors
+        x, a, y, b, z, padded, weight2, weight3, source = ctx.saved_tensors
         groups: _Groups = ctx.groups
-        edges, num_goals = source.numel(), grad.size(1)
-        weight = z.new_zeros(groups.num_sources, num_goals)
-        weight.index_add_(0, source, grad)
+        edges, size = source.numel(), (groups.num_sources, grad.size(1))
+        weight = z.new_zeros(size).index_add_(0, source, grad)
         weight = torch.cat([grad.sum(1), weight.flatten()])
-        out = z * weight.mul_(2)[:, None]
+        down = z * weight.mul_(2)[:, None]
         grad = groups.pad(grad)
-        pair = z[edges:].view(groups.num_sources, num_goals, z.size(1))
-        by_edge = torch.bmm(grad, groups.spread(pair))
-        out[:edges].sub_(groups.unpad(by_edge), alpha=2)
-        groups.add_product(
-            out[edges:].view_as(pair), grad.transpose(1, 2), padded, -2
+        by_edge = torch.bmm(
+            grad, groups.spread(z[edges:].view(*size, z.size(1)))
         )
-        return out, None, None, None
+        down[:edges].sub_(groups.unpad(by_edge), alpha=2)
+        groups.add_product(
+            down[edges:].view(*size, z.size(1)),
+            grad.transpose(1, 2),
+            padded,
+            -2,
+        )
+        grad3 = down.T @ b, z.new_zeros(z.size(1))
+        down = silu_backward(down @ weight3, y)
+        grad2 = down.T @ a, down.sum(0)
+        down = silu_backward(down @ weight2, x)
+        pair = down[edges:].view(*size, x.size(1))
+        by_node = pair.sum(1).index_add_(0, source, down[:edges]).neg_()
+        return by_node, down[:edges], pair.sum(0), *grad2, *grad3, None
 
 
 class _Groups:

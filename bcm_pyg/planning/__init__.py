@@ -5,6 +5,7 @@ from ._map_scorer import MapScorer
 from .base import BasePlanner, EdgeScores, Readout, Scorer
 from .distributed import plan_distributed
 from .plan import Plan, Route
+from .plan_turns import plan_turns
 from .planner import Planner
 from .readouts import (
     Backtracking,
@@ -34,4 +35,5 @@ __all__ = [
     'Scorer',
     'VisitedGreedy',
     'plan_distributed',
+    'plan_turns',
 ]

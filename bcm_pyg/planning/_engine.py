@@ -1,9 +1,10 @@
 """Runs readouts on parts of a batch: compiled for maps, plain for others."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,8 +30,8 @@ from .plan import Plan
 
 #: Node ids that a part may hold in each of its lists: 64 MB.
 MAX_LISTED = 2**23
-#: Queries of a part.
-PART = 32
+#: Queries of a part, and pairs of a part that are valued.
+PART, VALUES = 32, 2**11
 
 
 class CompiledEngine:
@@ -147,13 +148,10 @@ def in_parts(
     most = max(1, min(PART, MAX_LISTED // adjacency.num_nodes))
     firsts = range(0, starts.numel(), most)
     parts = [[x[at : at + most] for x in batch] for at in firsts]
-    threads = min(torch.get_num_threads(), len(parts))
-    if threads == 1 or compiled_map(scorer) is None:
+    if compiled_map(scorer) is None:
         found = [run(*part) for part in parts]
     else:
-        # Made anew each time: a pool does not survive a fork.
-        with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(run, *zip(*parts, strict=True)))
+        found = _in_threads(run, parts)
     return _plan_of(found, starts.device)
 
 
@@ -173,6 +171,36 @@ def _run(
         return answer(engine, *part)
     finally:
         arrays.free.append(scratch)
+
+
+def values_of(
+    scorer: Scorer, adjacency: Adjacency, starts: Tensor, goals: Tensor
+) -> Tensor | None:
+    """The lowest score of each start, :obj:`[B]`, in units of costs, with all
+    edges; None where it cannot be compiled.
+    """
+    readable = compiled_map(scorer)
+    if readable is None:
+        return None
+    graph, ends = _arrays_of(adjacency).graph, (_array(starts), _array(goals))
+    value = partial(load_kernels().values, graph, readable[0])
+    parts = [
+        [end[first : first + VALUES] for end in ends]
+        for first in range(0, max(1, starts.numel()), VALUES)
+    ]
+    return torch.from_numpy(np.concatenate(_in_threads(value, parts)))
+
+
+def _in_threads(
+    run: Callable[..., Any], parts: Sequence[Sequence[Array]]
+) -> list[Any]:
+    """What each part gives, on as many threads as torch uses."""
+    threads = min(torch.get_num_threads(), len(parts))
+    if threads == 1:
+        return [run(*part) for part in parts]
+    # Made anew each time: a pool does not survive a fork.
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(run, *zip(*parts, strict=True)))
 
 
 def compiled_map(scorer: Scorer) -> tuple[Map, Bounds] | None:

@@ -35,7 +35,7 @@ _LOCK = threading.Lock()
 class MapScorer:
     r"""Scores by a map.
 
-    It keeps a copy of the transition encoder and the hidden rows
+    It keeps a copy of the transition encoder and the projected nodes
     :obj:`[N, H]`; training the map further does not change it. For compiled
     readouts it also keeps slopes from the first query on, :math:`4 (H + 1)`
     bytes an edge (:math:`H` a multiple of 32), up to 1 GiB. Larger graphs do
@@ -52,7 +52,7 @@ class MapScorer:
         self.terminal = model.terminal
         self.cost_scale = model.cost_scale.clone()
         self.adjacency = adjacency
-        self.hidden = _hidden_rows(model, data)
+        self.hidden = _projected_nodes(model, data)
         for name, parameter in self.transition.named_parameters():
             if not bool(torch.isfinite(parameter).all()):
                 raise BCMError(
@@ -193,8 +193,8 @@ def _gram_tiles(gram: np.ndarray) -> np.ndarray:
 
 
 @torch.no_grad()
-def _hidden_rows(model: BCM, data: Data) -> Tensor:
-    """Hidden rows of all nodes, if possible some at a time to save memory."""
+def _projected_nodes(model: BCM, data: Data) -> Tensor:
+    """All projected nodes, if possible some at a time to save memory."""
     num_nodes = int(data.num_nodes)
     with evaluating(model):
         if not getattr(model.encoder, 'per_node', False):

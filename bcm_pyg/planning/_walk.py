@@ -115,9 +115,9 @@ class _Walks:
         stale = torch.where(is_new, 0, self.stale[on] + 1)
         again = ~is_new & (node == self.watched[on])
         lap = self.lap[on]
-        renew = is_new | (stale >= lap)
-        self.watched[on] = torch.where(renew, node, self.watched[on])
-        lap = torch.where(renew, 2 * lap, lap)
+        watch_it = is_new | (stale >= lap)
+        self.watched[on] = torch.where(watch_it, node, self.watched[on])
+        lap = torch.where(watch_it, 2 * lap, lap)
         self.lap[on] = torch.where(is_new, 1, lap)
         self.stale[on] = stale
         return again

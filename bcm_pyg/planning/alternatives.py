@@ -55,7 +55,8 @@ def alternative_routes(
     found: list[tuple[float, list[int], np.ndarray]] = []
     for node in [goal, *via[order].tolist()]:
         route = _route(parent, child, node)
-        if len(found) == k or len(set(route)) < len(route):
+        is_known = any(route == other for _, other, _ in found)
+        if len(found) == k or is_known or len(set(route)) < len(route):
             continue
         edges = _edges(adjacency, route)
         whole = float(cost[edges].sum())

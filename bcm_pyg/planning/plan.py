@@ -3,7 +3,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 import torch
@@ -13,6 +13,9 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, labels_of, planning_graph
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,9 +140,9 @@ class Plan:
         longest = int(hops.max()) if hops.numel() > 0 else 0
         nodes = starts.new_full((starts.numel(), longest + 1), -1)
         nodes[:, 0] = torch.where(success, starts, -1)
-        for place, (query, node) in enumerate(steps[:longest], start=1):
+        for step, (query, node) in enumerate(steps[:longest], start=1):
             found = success[query]
-            nodes[query[found], place] = node[found]
+            nodes[query[found], step] = node[found]
         cost = cost.masked_fill(~success, float('inf'))
         return cls.from_routes(cost, nodes, expansions)
 
@@ -249,6 +252,41 @@ class Plan:
         elif labels is None:
             raise BCMError('pass the graph that was planned on, for its labels')
         return [[labels[node] for node in path] for path in self.paths()]
+
+    def to_frame(self, data: Data | None = None) -> pd.DataFrame:
+        """A pandas table with one row per query: :obj:`query`, :obj:`start`,
+        :obj:`goal`, :obj:`success`, :obj:`cost`, :obj:`hops`,
+        :obj:`lower_bound` and :obj:`nodes`, the whole route.
+
+        Where no route was found, start and goal are missing.
+
+        Args:
+            data (torch_geometric.data.Data, optional): The graph that was
+                planned on, whose labels are the nodes. (default:
+                :attr:`names`, else numbers)
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise BCMError(
+                "to_frame needs pandas: run 'pip install bcm_pyg[geo]'"
+            ) from None
+        has_names = data is not None or self.names is not None
+        routes = self.to_labels(data) if has_names else self.paths()
+        # Objects: pandas would make floats of numbers beside None.
+        ends = {
+            name: pd.Series(
+                [r[at] if r else None for r in routes], dtype=object
+            )
+            for name, at in (('start', 0), ('goal', -1))
+        }
+        rest = {
+            name: getattr(self, name).cpu().numpy()
+            for name in ('success', 'cost', 'hops', 'lower_bound')
+        }
+        return pd.DataFrame(
+            {'query': range(len(self)), **ends, **rest, 'nodes': routes}
+        )
 
     def check_graph(self, data: Data) -> None:
         """Refuses a graph that is not the one that was planned on."""

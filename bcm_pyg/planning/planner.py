@@ -9,7 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.graph import FullRoutes, SimplifiedGraph
 from bcm_pyg.kernels import load_kernels
 from bcm_pyg.nn.bcm import not_compiled
 from bcm_pyg.typing import Ids
@@ -22,6 +22,7 @@ from bcm_pyg.utils import (
     scatter_min,
 )
 
+from ._engine import values_of
 from ._landmarks import LandmarkBounds, certified, with_bounds
 from ._map_scorer import MapScorer, is_map
 from .base import BasePlanner, CheckedScorer, Readout, Scorer, cost_scale
@@ -37,7 +38,7 @@ from .readouts import (
 #: Landmarks of a planner that proves its routes.
 LANDMARKS = 16
 #: Distances that are estimated at a time where each is a query.
-MAX_PAIRS = 2**14
+MAX_PAIRS = 2**16
 
 
 class Planner(BasePlanner):
@@ -207,11 +208,23 @@ class Planner(BasePlanner):
         start, goal = as_queries(starts, goals, self.num_nodes)
         if self._full is None:
             return self._values(start, goal)
-        start, goal = start.cpu(), goal.cpu()
-        query, _, exits, entries, beside = self._full.candidates(start, goal)
+        parts = zip(
+            start.cpu().split(MAX_PAIRS),
+            goal.cpu().split(MAX_PAIRS),
+            strict=True,
+        )
+        found = [self._full_distance(self._full, *part) for part in parts]
+        return torch.cat(found) if found else torch.empty(0)
+
+    def _full_distance(
+        self, full: FullRoutes, starts: Tensor, goals: Tensor
+    ) -> Tensor:
+        query, _, exits, entries, beside = full.candidates(starts, goals)
         cost = beside + self._values(exits, entries).cpu()
-        inside, _ = self._full.inside(start, goal)
-        return inside.scatter_reduce(0, query, cost, 'amin').float()
+        best = cost.new_full((starts.numel(),), float('inf'))
+        near = full.in_one_segment(starts, goals)
+        best[near], _ = full.inside(starts[near], goals[near])
+        return best.scatter_reduce(0, query, cost, 'amin').float()
 
     def distance_matrix(self, starts: Ids, goals: Ids) -> Tensor:
         """Estimated costs from each start to each goal, :obj:`[S, G]`."""
@@ -240,7 +253,13 @@ class Planner(BasePlanner):
         device = self.adjacency.device
         starts, goals = starts.to(device), goals.to(device)
         if isinstance(self.scorer, MapScorer):
-            return self.scorer.values(starts, goals)
+            reach, value = self.reachability, None
+            if reach.symmetric and device.type == 'cpu':  # no edge is dead
+                value = values_of(self.scorer, self.adjacency, starts, goals)
+            if value is None:
+                return self.scorer.values(starts, goals)
+            apart = reach.weak[starts] != reach.weak[goals]
+            return value.masked_fill(apart, float('inf'))
         with torch.no_grad():
             edge, source, score = self.scorer(starts, goals)
         head = self.adjacency.dst[edge]

@@ -126,7 +126,8 @@ class Progress:
         if self.processes.leads and run.config.validation_queries > 0:
             self._validation = Validation(run.data, run.config)
         if show is None:  # somebody is looking
-            show = sys.stderr.isatty() or 'ipykernel' in sys.modules
+            isatty = getattr(sys.stderr, 'isatty', bool)  # it may be None
+            show = isatty() or 'ipykernel' in sys.modules
         self._hidden = not (show and self.processes.leads)
 
     def __enter__(self) -> Self:

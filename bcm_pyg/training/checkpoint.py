@@ -220,9 +220,14 @@ def _doubles(values: Any) -> Tensor:
 def _history(run: Mapping[str, Tensor]) -> History:
     columns = dict(zip(COLUMNS, run['history'].tolist(), strict=True))
     columns['step'] = [int(step) for step in columns['step']]
-    if min(*run['counts'].tolist(), *columns['step']) < 0:
-        raise BCMError('the run has counts below 0')
+    for count in (*run['counts'].tolist(), *columns['step']):
+        _check_count('the run', count)
     return History(**columns)
+
+
+def _check_count(what: str, count: float) -> None:
+    if not 0 <= count <= 2**53:  # beyond, adding 1 changes nothing
+        raise BCMError(f'{what} has counted {count}')
 
 
 def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
@@ -263,8 +268,8 @@ def _load_optimizer(
         like, entry = kinds[int(index)][name], value
         if not torch.is_tensor(like):
             entry = type(like)(value.item())
-            if isinstance(entry, int) and entry < 0:
-                raise BCMError('the optimiser has counted below 0')
+            if isinstance(entry, int):
+                _check_count('the optimiser', entry)
         state.setdefault(int(index), {})[name] = entry
     groups = optimizer.state_dict()['param_groups']
     optimizer.load_state_dict({'state': state, 'param_groups': groups})

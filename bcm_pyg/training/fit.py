@@ -32,6 +32,8 @@ from .sweeps import hop_diameter
 
 #: Gradients longer than this are shortened: the first backups can be wild.
 MAX_GRAD_NORM = 10.0
+#: Just below the largest piece of memory that glibc ever keeps.
+KEPT_BYTES = 31 * 2**20
 
 
 def fit(
@@ -135,6 +137,9 @@ def fit(
             run = Run(model, data, sampler, config, processes)
             if config.validation_queries > 0:
                 load_kernels()  # compiled before the clock starts
+            # The C library keeps what is freed in pieces up to a size that it
+            # has seen freed; otherwise each step asks for the same pages again.
+            torch.empty(KEPT_BYTES, dtype=torch.uint8)
             shown = Progress(run, progress, callback)
             trainer = Trainer(run, shown, path)
         _warn_of_other_graph(model, data)

@@ -17,10 +17,13 @@ from benchmarks.tables.choice import CHOICE_TABLES
 from benchmarks.tables.paper import PAPER_TABLES
 from benchmarks.tables.planning import PLANNING_TABLES
 from benchmarks.tables.real import REAL_TABLES
+from benchmarks.tables.stress import STRESS_TABLES
 from benchmarks.tables.training import TRAINING_TABLES
+from benchmarks.tables.widths import WIDTH_TABLES
 
 FILES = [
     FOLDER.parent / 'README.md',
+    FOLDER.parent / 'SECURITY.md',
     FOLDER.parent / 'docs' / 'limits.md',
     FOLDER / 'README.md',
     *sorted((FOLDER / 'pages').glob('*.md')),
@@ -31,6 +34,8 @@ TABLES: dict[str, Callable[[], str]] = {
     **PAPER_TABLES,
     **PLANNING_TABLES,
     **REAL_TABLES,
+    **WIDTH_TABLES,
+    **STRESS_TABLES,
 }
 MARK = re.compile(r'(<!-- table: (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 

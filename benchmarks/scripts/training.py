@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.lib.flags import part_flags, run_parts
 
 FLAGS = part_flags(__doc__, 'table', 'ablation', 'update')
-FLAGS.add_argument('--targets', nargs='+', default=['sweeps', 'paper', 'exact'])
+FLAGS.add_argument('--targets', nargs='+', default=['sweeps', 'exact'])
 FLAGS.add_argument('--rows', nargs='+', help='such as wide40')
 FLAGS.add_argument(
     '--same-steps', action='store_true', help='for a machine that is busy'

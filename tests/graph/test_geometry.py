@@ -176,7 +176,7 @@ def test_other_coordinates():
         ('bends', torch.zeros(4, 2), r'bends must have shape \[1, P, 2\]'),
         ('bends', torch.zeros(1, 4, 3), r'bends must have shape \[1, P, 2\]'),
         ('bends', torch.full((1, 4, 2), torch.nan), 'bends must be finite'),
-        ('bends', None, 'bends must be a torch.Tensor'),
+        ('bends', None, 'bends must be a tensor'),
     ],
 )
 def test_errors(name, value, message):

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch_geometric.data import Batch, Data, HeteroData
 
-from bcm_pyg import BCMError, planning_graph
+from bcm_pyg import BCM, BCMError, planning_graph
 
 INF, NAN = float('inf'), float('nan')
 
@@ -322,3 +322,45 @@ def test_two_devices(name):
     data = good(coord=torch.zeros(3, 2, dtype=torch.long))
     data[name] = data[name].to('meta')
     refused(data, f'{name} is on meta but pos is on cpu')
+
+
+# Numbers that hide others -----------------------------------------------------
+
+
+def scattered(**attributes: object) -> Data:
+    """A ring of 300 nodes at random places, as wide as a village."""
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.arange(300)
+    place = 1000 * torch.rand(300, 2, generator=generator, dtype=torch.float64)
+    options = {
+        'pos': place,
+        'edge_index': torch.stack([ids, ids.roll(1)]),
+        'edge_cost': 1 + torch.rand(300, generator=generator),
+    }
+    return Data(**{**options, **attributes})
+
+
+def test_coordinates_that_have_lost_digits():
+    far = scattered().pos + torch.tensor([5e5, 6e8])
+    BCM.from_data(planning_graph(scattered(pos=far)))  # centred
+    BCM.from_data(scattered(pos=scattered().pos.float()))
+    with pytest.warns(UserWarning, match='pos is float32.*pass float64'):
+        BCM.from_data(scattered(pos=far.float()))
+
+
+def test_a_node_far_away():
+    pos = scattered().pos
+    pos[7, 1] = 2000
+    BCM.from_data(scattered(pos=pos))
+    pos[7, 1] = -1e7
+    with pytest.warns(UserWarning, match='node 7 at .* so far from all'):
+        BCM.from_data(scattered(pos=pos))
+
+
+def test_one_cost_beside_which_others_vanish():
+    cost = scattered().edge_cost
+    cost[5] = 1e4
+    BCM.from_data(scattered(edge_cost=cost))
+    cost[5] = 1e30
+    with pytest.warns(UserWarning, match=r'edge \d+ costs 1e\+30 beside'):
+        BCM.from_data(scattered(edge_cost=cost))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 from helpers import assert_same_plan
 
 from bcm_pyg import BCMError
+from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.planning import Plan, Route
 
 
@@ -148,3 +150,36 @@ def test_cheaper() -> None:
     assert whole.expansions.tolist() == [7, 5 + 6, 5]
     same = plan.cheaper(torch.tensor([2]), better)  # it had a cheaper one
     assert same.paths() == plan.paths()
+
+
+def test_to_frame(diamond):
+    pd = pytest.importorskip('pandas')
+    plan = Dijkstra(diamond)([0, 0, 4], [3, 4, 4])
+    frame = plan.to_frame()
+    assert isinstance(frame, pd.DataFrame) and len(frame) == 3
+    assert [*frame.columns] == [
+        'query',
+        'start',
+        'goal',
+        'success',
+        'cost',
+        'hops',
+        'lower_bound',
+        'nodes',
+    ]
+    assert frame.start.tolist() == [0, None, 4]
+    assert frame.goal.tolist() == [3, None, 4]
+    assert frame.success.tolist() == [True, False, True]
+    assert frame.cost.tolist() == [2, float('inf'), 0]
+    assert frame.nodes.tolist() == [[0, 1, 3], [], [4]]
+    diamond.node_id = ['a', 'b', 'c', 'd', 'e']
+    named = plan.to_frame(diamond)
+    assert named.goal.tolist() == ['d', None, 'e']
+    assert named.nodes[0] == ['a', 'b', 'd']
+    assert len(Plan.empty('cpu').to_frame()) == 0
+
+
+def test_to_frame_without_pandas(diamond, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'pandas', None)
+    with pytest.raises(BCMError, match=r'pip install bcm_pyg\[geo\]'):
+        Dijkstra(diamond)(0, 3).to_frame()

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 import torch
-from helpers import assert_same_plan, random_graphs, slow_walk
+from helpers import assert_same_plan, random_graphs, slow_walk, tiny_map
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Data
 
-from bcm_pyg import planning_graph
-from bcm_pyg.planning import EdgeScores, Plan, _walk
+from bcm_pyg import Planner, planning_graph
+from bcm_pyg.planning import EdgeScores, Plan, VisitedGreedy, _walk
 from bcm_pyg.planning._walk import walk as walk_all
 from bcm_pyg.utils import Adjacency
 
@@ -282,3 +284,24 @@ def test_a_single_walk_makes_no_step_too_many() -> None:
         )
         assert plan.hops.tolist() == [hops]
         assert scorer.calls == hops
+
+
+def test_a_hub_costs_its_edges_once() -> None:
+    """A star: most walks try all leaves, and come back to the hub each time."""
+    size = 4000
+    leaf = torch.arange(1, size)
+    ends = torch.stack([torch.zeros_like(leaf), leaf])
+    data = planning_graph(
+        Data(
+            pos=torch.rand(size, 2),
+            edge_index=torch.cat([ends, ends.flip(0)], 1),
+            edge_cost=torch.ones(2 * (size - 1)),
+        )
+    )
+    planner = Planner(tiny_map(data), data, VisitedGreedy())
+    starts, goals = torch.randint(1, size, (2, 32))
+    planner(starts[:1], goals[:1])
+    began = time.process_time()
+    planner(starts, goals)
+    # Each of 32 times 2,000 visits would take 50 microseconds or more.
+    assert time.process_time() - began < 1.5

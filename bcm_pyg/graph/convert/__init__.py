@@ -4,8 +4,9 @@ from .any_graph import as_graph, read_graph
 from .arrays import from_arrays
 from .movingai import Scenarios, read_movingai, read_scenarios
 from .networkx import from_networkx
-from .npz import read_npz
+from .npz import read_npz, read_queries
 from .occupancy import from_occupancy
+from .osm import read_osm
 from .osmnx import from_osmnx
 
 __all__ = [
@@ -18,5 +19,7 @@ __all__ = [
     'read_graph',
     'read_movingai',
     'read_npz',
+    'read_osm',
+    'read_queries',
     'read_scenarios',
 ]

@@ -19,6 +19,7 @@ from .movingai import read_movingai
 from .networkx import build, coordinates
 from .npz import read_npz
 from .occupancy import from_occupancy
+from .osm import read_osm
 
 
 def as_graph(graph: Any) -> Data:
@@ -44,10 +45,16 @@ def read_graph(path: str | PathLike[str]) -> Data:
 
     Args:
         path (str or os.PathLike): A :obj:`.graphml` file of networkx or OSMnx,
-            a :obj:`.npz` file (see :func:`~bcm_pyg.graph.read_npz`), or a
+            a :obj:`.npz` file (see :func:`~bcm_pyg.graph.read_npz`), a
             :obj:`.map` or :obj:`.3dmap` of MovingAI, whose nodes are called by
-            their cells, :obj:`(x, y)`.
+            their cells, :obj:`(x, y)`, or an :obj:`.osm.pbf` or :obj:`.osm`
+            file of OpenStreetMap (see :func:`~bcm_pyg.graph.read_osm`).
     """
+    if as_path('path', path).is_dir():
+        raise BCMError(
+            f'{path!s:.200} is a folder: pass a file, or read what was learned '
+            'with CognitiveMap.load'
+        )
     name = as_path('path', path).name.lower().removesuffix('.gz')
     if name.endswith('.graphml'):
         nodes, edges, crs, _ = read_graphml(path, lambda *_: True)
@@ -58,9 +65,11 @@ def read_graph(path: str | PathLike[str]) -> Data:
         data = read_movingai(path)
         data.node_id = data.coord
         return data
+    if name.endswith(('.osm.pbf', '.osm', '.osm.bz2')):
+        return read_osm(path)
     raise BCMError(
-        f'{path!s:.200} is no graph that can be read: pass a .graphml, .npz '
-        'or .map file'
+        f'{path!s:.200} is no graph that can be read: pass a .graphml, .npz, '
+        '.map, .osm.pbf or .osm file'
     )
 
 

@@ -4,14 +4,16 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.lib import format as npy
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import memory_for, reading
+from bcm_pyg.utils import as_queries, memory_for, reading
 
 from ..planning_graph import COST_NAMES, num_entries
 from .arrays import from_arrays, graph_sizes
+from .movingai import Scenarios
 
 #: Bytes of memory to make a graph for each byte of its numbers as float64.
 COPIES = 8
@@ -79,6 +81,31 @@ def read_npz(
         return from_arrays(pos, edge_index, edge_cost, **extras)
     except BCMError as error:
         raise BCMError(f'{path}: {error}') from None
+
+
+def read_queries(path: str | PathLike[str], data: Data) -> Scenarios:
+    """Queries with their answers from a file of numpy arrays.
+
+    Args:
+        path (str or os.PathLike): The file. It holds :obj:`source`,
+            :obj:`target` and :obj:`optimal_cost`, one entry per query each.
+        data (torch_geometric.data.Data): The graph.
+    """
+    arrays = _read(path, None)
+    try:
+        ends = as_queries(
+            arrays['source'], arrays['target'], int(data.num_nodes)
+        )
+        cost = torch.from_numpy(arrays['optimal_cost'].astype(np.float64))
+        if cost.shape != ends[0].shape or not bool((cost >= 0).all()):
+            raise BCMError('optimal_cost must hold one cost per query')
+    except KeyError as error:
+        raise BCMError(
+            f'{path} has no {error}: it has {sorted(arrays)}'
+        ) from None
+    except ValueError as error:  # ours, or of a text that is no number
+        raise BCMError(f'{path}: {error}') from None
+    return Scenarios(*ends, cost)
 
 
 def _read(

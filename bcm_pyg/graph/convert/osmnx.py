@@ -26,9 +26,8 @@ def from_osmnx(
     Only :obj:`x`, :obj:`y`, one cost and the bends of streets, their
     :obj:`geometry`, are read. The cheapest of parallel streets is kept; nothing
     else is dropped (see :func:`~bcm_pyg.graph.largest_component`). Neither
-    OSMnx nor shapely need be installed.
-    :obj:`data.node_id` holds the OSM ids of the nodes, :obj:`data.lonlat` their
-    longitudes and latitudes where known.
+    OSMnx nor shapely need be installed. :obj:`data.node_id` holds the OSM ids
+    of the nodes, :obj:`data.lonlat` their longitudes and latitudes where known.
 
     Args:
         graph (networkx.MultiDiGraph or str or os.PathLike): The network, or a

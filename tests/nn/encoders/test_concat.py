@@ -56,7 +56,7 @@ def test_names_joined_by_a_plus(diamond: Data) -> None:
     )
 
 
-def test_hidden_rows_of_some_nodes() -> None:
+def test_some_projected_nodes() -> None:
     data = planning_graph(random_graph(30, 90, seed=5))
     model = BCM.from_data(data, 'interaction+landmark+node_table')
     nodes = torch.tensor([29, 0, 0, 7])

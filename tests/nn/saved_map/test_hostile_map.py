@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from helpers import tiny_map
 from map_folders import (
     Damage,
@@ -83,6 +84,36 @@ def test_a_gnn_of_a_million_layers(diamond: Data, tmp_path: Path) -> None:
 def many_small_parts(folder: Path) -> None:
     in_config(*ENCODER, 'axis_sizes', value=[2] * 20_000)(folder)
     in_config(*ENCODER, 'bounds', value=[[0, 1]] * 20_000)(folder)
+
+
+@pytest.mark.parametrize('encoder', ['one_hot', 'node_table', 'landmark'])
+def test_rows_of_other_nodes_are_not_read(
+    diamond: Data,
+    grid: Data,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    encoder: str,
+) -> None:
+    """Though no fingerprint says that the map is of another graph."""
+    tiny_map(grid, encoder).save(tmp_path)
+    assert read_config(tmp_path)['fingerprint'] is None
+    monkeypatch.setattr(TensorFile, 'read', lambda file: pytest.fail('read'))
+    nodes = rf'for {grid.num_nodes} nodes .got a graph of {diamond.num_nodes}'
+    with pytest.raises(BCMError, match=nodes):
+        BCM.load(tmp_path, diamond)
+
+
+def test_bounds_beyond_float32(grid: Data, tmp_path: Path) -> None:
+    real = Data(
+        pos=torch.rand(4, 2),
+        edge_index=torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]]),
+        edge_cost=torch.ones(4),
+    )
+    tiny_map(real).save(tmp_path)
+    config = read_config(tmp_path)
+    config['encoder']['config']['bounds'][0][0] = -1e308
+    write_config(tmp_path, config)
+    refuse(tmp_path, real, 'bounds must be finite and ascending')
 
 
 def test_many_small_parts(diamond: Data, saved: Path) -> None:

@@ -121,10 +121,12 @@ def finite_bounds(
     """Lowest and highest position of each axis, checked."""
     out = tuple((float(low), float(high)) for low, high in bounds)
     for axis, (low, high) in enumerate(out):
-        if not -math.inf < low <= high < math.inf:
+        # As positions: spans and bins must stay finite in float32.
+        most = torch.finfo(torch.float32).max / 4
+        if not -most <= low <= high <= most:
             raise BCMError(
                 f'bounds must be finite and ascending (axis {axis} has '
-                f'{low}, {high})'
+                f'{low}, {high}) in float32'
             )
     return out
 

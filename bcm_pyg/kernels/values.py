@@ -1,0 +1,39 @@
+"""Values of pairs of nodes."""
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import LANES
+from .scores import INF, compiled, make_room, score_edges
+
+
+@compiled
+def values(graph: Any, net: Any, starts: Any, goals: Any) -> Any:
+    """The lowest score of each start for its goal, in units of costs.
+
+    0 at the goal, infinite where no edge leaves.
+    """
+    room, out = make_room(graph, net), np.empty(starts.size, np.float32)
+    node, goal = np.full(LANES, -1), np.full(LANES, -1)
+    query, filled = np.zeros(LANES, np.int64), 0
+    for at in range(starts.size):
+        if starts[at] == goals[at]:
+            out[at] = 0
+        else:
+            query[filled] = at
+            node[filled], goal[filled] = starts[at], goals[at]
+            filled += 1
+        if filled < LANES and (at + 1 < starts.size or filled == 0):
+            continue
+        for lane in range(filled, LANES):
+            node[lane] = -1
+        score_edges(graph, net, node, goal, room, True)
+        for lane in range(filled):
+            here, best = node[lane], INF
+            degree = graph.rowptr[here + 1] - graph.rowptr[here]
+            for k in range(degree):
+                best = min(best, room.score[lane, k])
+            out[query[lane]] = best * net.scale
+        filled = 0
+    return out

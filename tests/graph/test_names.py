@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch_geometric.data import Data
+
+from bcm_pyg import BCMError
+from bcm_pyg.graph.labels import as_node_id
+from bcm_pyg.graph.names import Names
+
+NAME = st.one_of(
+    st.text(max_size=3),
+    st.integers(-5, 5),
+    st.floats(-2, 2, allow_nan=False),
+    st.tuples(st.integers(0, 3), st.text(max_size=1)),
+    st.tuples(st.tuples(st.integers(0, 2)), st.tuples(st.integers(0, 2))),
+)
+
+
+def names_of(*names: object) -> Names:
+    return Names(Data(num_nodes=len(names), node_id=as_node_id(names)))
+
+
+@given(st.lists(NAME, min_size=1, unique=True))
+def test_every_name_is_found(names: list) -> None:
+    """Alone, and in lists, whatever the other names are."""
+    known = names_of(*names)
+    assert len(known) == len(names)
+    for node, name in enumerate(names):
+        assert known.node(name) == node
+        assert known.is_one(name) and known.nodes(name).tolist() == [node]
+    assert known.nodes(names).tolist() == list(range(len(names)))
+    assert not known.is_one(names) and known.nodes([]).tolist() == []
+
+
+def test_what_names_may_come_in() -> None:
+    pandas = pytest.importorskip('pandas')
+    known = names_of(10, 20, 30)
+    for names in (
+        [30, 10],
+        (30, 10),
+        np.array([30, 10]),
+        torch.tensor([30, 10]),
+        pandas.Series([30, 10]),
+        (x for x in (30, 10)),
+    ):
+        assert known.nodes(names).tolist() == [2, 0]
+    for name in (20, np.int32(20), np.array(20), torch.tensor(20)):
+        assert known.is_one(name) and known.node(name) == 1
+    cells = Names(Data(num_nodes=2, node_id=torch.tensor([[0, 1], [2, 3]])))
+    assert cells.of == [(0, 1), (2, 3)]
+    assert cells.nodes((2, 3)).tolist() == [1]
+    assert cells.nodes(np.array([[2, 3], [0, 1]])).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ('names', 'asked', 'match'),
+    [
+        (('Ayr', 'Deal'), 'Dael', "type str, as 'Ayr' or 'Deal'; .* 'Deal'"),
+        (('Ayr', 'Deal'), 0, '0 is no node: names are of type str'),
+        ((7, 8), '8', 'type int, as 7 or 8; did you mean 8'),
+        (('7', '8'), 8, "did you mean '8'"),
+        ((7, 8), [7], r'\[7\] is no node'),
+        ((7, 8), None, 'None is no node'),
+        ((7, 8), float('nan'), 'nan is no node'),
+    ],
+)
+def test_unknown_names(names: tuple, asked: object, match: str) -> None:
+    with pytest.raises(BCMError, match=match):
+        names_of(*names).node(asked)
+
+
+def test_names_must_differ() -> None:
+    with pytest.raises(BCMError, match='same label'):
+        Names(Data(num_nodes=2, node_id=torch.tensor([5, 5])))

@@ -1,0 +1,158 @@
+"""Small files that ask for much memory: refused, or read within 1 GB."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import warnings
+import zipfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sample_files import FILES, MAP
+
+from bcm_pyg import BCMError
+from bcm_pyg.graph import read_movingai, read_scenarios
+
+#: MB that reading may take above what was taken before.
+MOST = 1024
+
+HEAD = (
+    b'<graphml><key id="x" for="node" attr.name="x" attr.type="double"/>'
+    b'<key id="y" for="node" attr.name="y" attr.type="double"/>'
+    b'<key id="l" for="edge" attr.name="length" attr.type="double"/>'
+    b'<graph edgedefault="undirected">'
+)
+NODE = b'<node id="%d"><data key="x">%d</data><data key="y">9</data></node>'
+EDGE = b'<edge source="1" target="2"><data key="l">1</data></edge>'
+
+
+def attack(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
+    """One of the bombs, or a third of one."""
+    name = str(rng.choice(sorted(BOMBS)))
+    peak = explode(name, folder, float(rng.choice([1.0, 0.3])))
+    return 1, [f'{name} takes {peak:.0f} MB'] if peak > MOST else []
+
+
+def explode(name: str, folder: Path, size: float = 1.0) -> float:
+    """MB that a process takes to read a bomb of some size."""
+    file, make, *parts = BOMBS[name]
+    path = folder / file
+    make(path, *(part(size) if callable(part) else part for part in parts))
+    pid = os.fork()
+    if pid == 0:
+        try:
+            # The peak of a child begins anew.
+            Path('/proc/self/clear_refs').write_text('5')
+            before = _peak()
+            _read(path)
+            (folder / 'peak').write_text(str(_peak() - before))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(pid, 0)
+    path.unlink()
+    return float('inf') if status else float((folder / 'peak').read_text())
+
+
+def _read(path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        try:
+            if path.suffix == '.scen':
+                cells = path.with_name('x.map')
+                cells.write_bytes(MAP)
+                read_scenarios(path, read_movingai(cells))
+            else:
+                {Path(name).suffix: x[1] for name, x in FILES.items()}[
+                    path.suffix
+                ](path)
+        except BCMError:
+            pass
+
+
+def _peak() -> float:
+    for line in Path('/proc/self/status').read_text().splitlines():
+        if line.startswith('VmHWM'):
+            return int(line.split()[1]) / 1024
+    raise OSError('there is no peak')
+
+
+def packed(path: Path, *parts: bytes | Iterable[bytes]) -> None:
+    with gzip.open(path, 'wb', compresslevel=3) as file:
+        for part in parts:
+            for some in [part] if isinstance(part, bytes) else part:
+                file.write(some)
+
+
+def times(part: bytes, number: float) -> Callable[[float], Iterable[bytes]]:
+    """So many of a part, some at a time."""
+    some = max(1, 2**16 // len(part))
+    return lambda size: (part * some for _ in range(int(size * number) // some))
+
+
+def arrays(path: Path, dtype: str, shape: Any) -> None:
+    """Zeros as coordinates, or as edges."""
+    count = int(np.prod(shape[1])) * np.dtype(dtype).itemsize
+    text = (
+        f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape[1]}}}"
+    )
+    header = b'\x93NUMPY\x01\x00' + len(text).to_bytes(2, 'little')
+    small = {
+        'pos': np.zeros((9, 1)),
+        'edge_index': np.array([[0, 1], [1, 0]]),
+        'edge_cost': np.ones(2),
+    }
+    del small[shape[0]]
+    np.savez(path, **small)
+    with zipfile.ZipFile(path, 'a', zipfile.ZIP_DEFLATED) as archive:
+        with archive.open(f'{shape[0]}.npy', 'w') as file:
+            file.write(header + text.encode())
+            for first in range(0, count, 2**20):
+                file.write(bytes(min(2**20, count - first)))
+
+
+def of_shape(name: str, *shape: float) -> Callable[[float], Any]:
+    return lambda size: (
+        name,
+        tuple(int(x * size) if x > 9 else int(x) for x in shape),
+    )
+
+
+def numbered(part: bytes, number: float) -> Callable[[float], Iterable[bytes]]:
+    return lambda size: (part % (n, n) for n in range(int(size * number)))
+
+
+def rows(row: bytes, number: float) -> Callable[[float], Iterable[bytes]]:
+    def make(size: float) -> Iterable[bytes]:
+        count = int(number * size)
+        yield b'type octile\nheight %d\nwidth %d\nmap\n' % (count, len(row) - 1)
+        yield from (row for _ in range(count))
+
+    return make
+
+
+#: The file, what makes it, and of what.
+BOMBS: dict[str, tuple[Any, ...]] = {
+    'elements': ('a.graphml', packed, b'<graphml>', times(b'<a/>', 3e7)),
+    'nodes': ('a.graphml', packed, HEAD, numbered(NODE, 2e6)),
+    'edges': ('a.graphml', packed, HEAD, times(EDGE, 2e6)),
+    'name': ('a.graphml', packed, HEAD, b'<node id="', times(b'a', 9e8)),
+    'text': ('a.graphml', packed, HEAD, NODE[:27], times(b'1', 9e8)),
+    'places': ('a.npz', arrays, '|i1', of_shape('pos', 4e8, 1)),
+    'more places': ('a.npz', arrays, '|i1', of_shape('pos', 1.6e7, 1)),
+    'ends': ('a.npz', arrays, '|i1', of_shape('edge_index', 2, 8e6)),
+    'wide map': ('a.map', packed, rows(b'.' * 2000 + b'\n', 2000)),
+    'long map': ('a.map', packed, rows(b'..\n', 2**23)),
+    'square map': ('a.map', packed, rows(b'.' * 1024 + b'\n', 1024)),
+    'voxels': ('a.3dmap', packed, b'voxel 99 99 99\n', times(b'0 0 0\n', 1e7)),
+    'space': ('a.3dmap', packed, b'voxel 70 70 70\n'),
+    'queries': (
+        'x.scen',
+        packed,
+        b'version 1\n',
+        times(b'0 x 5 4 0 0 4 0 4\n', 3.6e6),
+    ),
+}

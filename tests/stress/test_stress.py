@@ -1,0 +1,28 @@
+"""A slice of every attack of ``make stress``."""
+
+import pytest
+
+from stress import bombs
+from stress.__main__ import ATTACKS, run
+
+#: Seconds of a slice; one round at least.
+SECONDS = {'queries': 6.0, 'pair': 0.0}
+
+
+@pytest.mark.parametrize('name', sorted(set(ATTACKS) - {'bombs'}))
+def test_a_slice(name: str) -> None:
+    row = run(name, SECONDS.get(name, 1.5), seed=len(name))
+    assert row['count'] > 0
+    assert row['first'] == []
+
+
+@pytest.mark.parametrize('name', ['name', 'places', 'long map', 'nodes'])
+def test_small_files_take_little_memory(name: str, tmp_path) -> None:
+    assert bombs.explode(name, tmp_path, 0.05) < bombs.MOST / 4
+
+
+def test_every_bomb_is_small(tmp_path) -> None:
+    for name, (file, make, *parts) in bombs.BOMBS.items():
+        made = [part(0.01) if callable(part) else part for part in parts]
+        make(tmp_path / file, *made)
+        assert 0 < (tmp_path / file).stat().st_size < 10**5, name
