@@ -145,6 +145,7 @@ def write_explorer(
         'size': size,
         'step': layout.step,
         'cells': layout.cells,
+        'frame': layout.frame,
         'projection': layout.projection,
         'arrays': listed,
         'maps': maps_listed,
