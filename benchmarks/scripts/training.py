@@ -14,7 +14,7 @@ as our own row of seed 42 took in its time, however busy the machine is.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.lib.flags import part_flags, run_parts
@@ -38,6 +38,7 @@ from bcm_pyg import BCM, fit, planning_graph
 from benchmarks.lib.graphs import Grid
 from benchmarks.lib.measure import walk_quality
 from benchmarks.lib.methods import training_seconds
+from benchmarks.lib.optimizers import library_soap
 from benchmarks.lib.results import Results, Row, results_for
 from benchmarks.lib.trained_maps import (
     ended_by,
@@ -114,15 +115,6 @@ def _steps_in_time(results: Results, key: Row) -> int:
     if row is None or row.get('ended_by', 'time') != 'time':
         raise SystemExit(f'--same-steps needs this row first: {key}')
     return row['steps']
-
-
-def library_soap(
-    parameters: Iterable[Tensor], lr: float
-) -> torch.optim.Optimizer:
-    """The optimiser of another library instead of ours."""
-    from pytorch_optimizer import SOAP
-
-    return SOAP(parameters, lr=lr, weight_decay=0.0)
 
 
 AVERAGED = 'weights: mean of the last tenth'
