@@ -98,8 +98,7 @@ def info(args: argparse.Namespace) -> int:
 def explore(args: argparse.Namespace) -> int:
     """Writes a page to explore a map in a browser."""
     _check_output(args.out)
-    atlas: Any = _load(args)
-    atlas.explore(args.out)
+    _load(args).explore(args.out)
     _show(args, {'out': str(args.out)}, f'open {args.out} in a browser')
     return 0
 

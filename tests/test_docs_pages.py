@@ -30,6 +30,7 @@ PAGES = [
     'encoders',
     'readouts',
     'training',
+    'explorer',
     'limits',
 ]
 MODULES = [
@@ -44,7 +45,9 @@ MODULES = [
     'metrics',
     'training',
     'plotting',
+    'explorer',
     'export',
+    'explorer',
     'io',
     'utils',
 ]

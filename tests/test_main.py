@@ -130,14 +130,10 @@ def test_evaluate(folder, capsys):
     assert 'Gap %' in text
 
 
-def test_explore(folder, capsys, monkeypatch):
-    def explore(self, path):
-        path.write_text(f'{len(self.names)} nodes')
-
-    monkeypatch.setattr(CognitiveMap, 'explore', explore, raising=False)
+def test_explore(folder, capsys):
     code, _ = run(f'explore {folder}/map --out {folder}/e.html', capsys)
     assert code == 0
-    assert (folder / 'e.html').read_text() == '36 nodes'
+    assert (folder / 'e.html').read_text().startswith('<!DOCTYPE html>')
 
 
 def test_no_route(folder, capsys, monkeypatch):

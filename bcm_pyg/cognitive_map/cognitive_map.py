@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -279,6 +280,10 @@ class CognitiveMap(NamedPlanner):
         if model is not None:
             if config is None:
                 config = FitConfig(time_budget=budget)
+            # A view has fewer edges than what the map was trained on.
+            training = dict(model.info.training)
+            training.pop('num_edges', None)
+            model.info = replace(model.info, training=training)
             history = _fit(model, core, Recorder(model, config, 0), progress)
         readout = getattr(self.planner, 'readout', None)
         fresh = type(self)(

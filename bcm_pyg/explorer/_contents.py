@@ -196,7 +196,8 @@ def packed(arrays: Mapping[str, np.ndarray]) -> tuple[list[list[object]], str]:
         listed.append([name, kind, array.size, len(value)])
         rank = array.view(np.uint8).reshape(-1, array.dtype.itemsize)
         parts.append(rank.T.tobytes())
-    deflated = zlib.compress(b''.join(parts), 9)
+    pack = zlib.compressobj(strategy=zlib.Z_FILTERED)
+    deflated = pack.compress(b''.join(parts)) + pack.flush()
     return listed, base64.b64encode(deflated).decode()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.graph.planning_graph import check_pos
 
 #: Steps of a coordinate that is no cell of a grid.
 STEPS = 2**16 - 1
@@ -53,6 +54,7 @@ def layout_of(data: Data, ground: np.ndarray | None = None) -> Layout:
     nodes lie above each other, the third axis goes obliquely to the upper
     right; else it is not drawn, but shades the ground.
     """
+    check_pos(data, 'an explorer')
     pos = data.pos.detach().cpu().double().numpy()
     if pos.shape[1] < 2:
         raise BCMError(

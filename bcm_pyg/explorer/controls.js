@@ -67,8 +67,8 @@ export class Controls {
 
   resize() {
     const { clientWidth, clientHeight } = find('stage');
-    if (clientWidth === this.drawing.width
-      && clientHeight === this.drawing.height) return;
+    const { width, height } = this.drawing;
+    if (clientWidth === width && clientHeight === height) return;
     this.drawing.resize(clientWidth, clientHeight);
     this.wholeGraph();
   }
@@ -171,8 +171,7 @@ export class Controls {
       const label = page.nameOf(session[name]);
       find(`${name}-name`).value = label;
       find(`${name}-name`).setCustomValidity('');
-      const what = name === 'start' ? 'Start' : 'Goal';
-      find(name).setAttribute('aria-label', `${what}: ${label}`);
+      find(name).setAttribute('aria-label', `${name}: ${label}`);
     }
     const count = session.closed.size;
     find('closed').textContent = count === 0 ? 'No edge is closed'
@@ -190,7 +189,8 @@ export class Controls {
     const { unit } = this.page.about;
     find('ticks').querySelectorAll('span').forEach((tick, at) => {
       const value = shown((most * at) / 2);
-      tick.textContent = at < 2 ? value : `${beyond}${value} ${unit}`;
+      const text = at < 2 ? value : `${beyond}${value} ${unit}`;
+      tick.textContent = field ? text : '';
     });
     find('legend').classList.toggle('off', !field);
   }

@@ -172,7 +172,9 @@ def page_map(model: BCM, data: Data | SimplifiedGraph) -> BCM:
     arrays = map_arrays(model, core)
     nodes = _PageNodes(projected_nodes(arrays))
     scale = float(model.cost_scale)
-    return BCM(nodes, transition_of(arrays), model.terminal, scale)
+    out = BCM(nodes, transition_of(arrays), model.terminal, scale)
+    out.info = model.info
+    return out
 
 
 class _PageNodes(torch.nn.Module):

@@ -50,9 +50,12 @@ class Names:
         """The nodes of some names, or of one, :obj:`[B]`."""
         listed = self.listed(names)
         try:
-            found = list(map(self._node.__getitem__, listed))
+            return np.array(
+                list(map(self._node.__getitem__, listed)), dtype=np.int64
+            )
         except (KeyError, TypeError):
-            found = [self.node(name) for name in listed]  # says which is none
+            pass  # tensors of one number, or an unknown name
+        found = [self.node(name) for name in listed]
         return np.array(found, dtype=np.int64)
 
     def listed(self, names: Any) -> list[Any]:

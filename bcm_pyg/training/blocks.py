@@ -103,6 +103,8 @@ class OneStepBlocks(Blocks):
     def __init__(self, settings: OneStepTargets, run: Run) -> None:
         super().__init__(run)
         self.patches = Patches(run.sampler, settings.patch)
+        # Of each node among the sources of a step, at other times -1.
+        self._position = torch.full_like(self.adjacency.rowptr[1:], -1)
 
     def block(self, step: int) -> Block:
         """The block of a step."""
@@ -110,9 +112,10 @@ class OneStepBlocks(Blocks):
         goals = self.sampler.goals_of(sources, self.config.goals)
         edge, source = self.adjacency.out_edges(sources)
         head = self.adjacency.dst[edge]
-        position = head.new_full((self.adjacency.num_nodes,), -1)
-        position[sources] = torch.arange(sources.numel(), device=head.device)
-        inner = position[head]
+        row = torch.arange(sources.numel(), device=head.device)
+        self._position[sources] = row
+        inner = self._position[head]
+        self._position[sources] = -1
         value = self.adjacency.cost.new_zeros(head.numel(), goals.numel())
         value[inner < 0] = float('nan')
         reach = self.sampler.reach(goals)

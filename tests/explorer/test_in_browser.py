@@ -5,12 +5,12 @@ import pytest
 import torch
 from small_fits import tiny
 from torch_geometric.data import Data
-from town import streets
 
 from bcm_pyg import BCM, Planner, fit, planning_graph
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.explorer import page_map, write_explorer
 from bcm_pyg.graph import from_occupancy, simplify_graph
+from docs.explorers import streets
 
 READOUTS = [
     'greedy',
@@ -152,7 +152,7 @@ def test_keyboard(shown):
     start.send_keys(keys.ARROW_LEFT * 3)  # no further than the border
     shown.settle()
     assert shown.run('return explorer.session.start') == 12
-    assert start.get_attribute('aria-label') == 'Start: 12'
+    assert start.get_attribute('aria-label') == 'start: 12'
     start.send_keys(keys.TAB)
     active = shown.run('return document.activeElement.id')
     assert active == 'goal'

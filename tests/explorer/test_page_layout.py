@@ -72,6 +72,13 @@ def test_given_ground():
     assert layout.ground[0] < layout.ground[15]
 
 
+def test_no_positions():
+    data = path_graph([[0.0, 0.0], [1.0, 0.0]])
+    del data.pos
+    with pytest.raises(BCMError, match='an explorer needs them'):
+        layout_of(data)
+
+
 @pytest.mark.parametrize(
     ('pos', 'message'),
     [

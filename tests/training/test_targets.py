@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from small_fits import targets_of
 from torch_geometric.data import Data
 
-from bcm_pyg import BCM, FitConfig, planning_graph
+from bcm_pyg import BCM, BCMError, FitConfig, planning_graph
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.nn import Transition, encoder_resolver
 from bcm_pyg.nn.scoring import with_terminal
@@ -338,3 +338,23 @@ def test_the_smallest_graph(kind: str) -> None:
     known = math.nan if kind == 'paper' else 0.0
     wanted = torch.full((times, 1), known)
     torch.testing.assert_close(block.next_value, wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'message'),
+    [
+        (lambda s: {**s, 'order': s['order'] + 1}, 'other nodes'),
+        (lambda s: {**s, 'order': s['order'] * 0}, 'other nodes'),
+        (lambda s: {**s, 'taken': torch.tensor(-1)}, '-1 nodes are taken'),
+        (lambda s: {**s, 'taken': torch.tensor(999)}, '999 nodes are taken'),
+    ],
+)
+def test_patches_of_a_checkpoint(grid: Data, wrong: Any, message: str) -> None:
+    model = small_map(grid, 'interaction', 'paper')
+    here, there = (blocks_of(model, grid, 'paper', seed) for seed in (1, 2))
+    there.block(0)
+    kept = {name: part.clone() for name, part in there.state().items()}
+    here.load_state(kept)
+    assert here.block(1).sources.tolist() == there.block(1).sources.tolist()
+    with pytest.raises(BCMError, match=message):
+        here.load_state(wrong(kept))
