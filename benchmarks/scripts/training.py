@@ -38,12 +38,12 @@ from bcm_pyg import BCM, fit, planning_graph
 from benchmarks.lib.graphs import Grid
 from benchmarks.lib.measure import walk_quality
 from benchmarks.lib.methods import training_seconds
-from benchmarks.lib.optimizers import library_soap
 from benchmarks.lib.results import Results, Row, results_for
 from benchmarks.lib.trained_maps import (
     ended_by,
     fit_config,
     grid_map_name,
+    library_soap,
     settings_of,
     trained_map,
     training_of,

@@ -25,9 +25,8 @@ from bcm_pyg.planning import VisitedGreedy
 from benchmarks.lib.cpu_time import fit_for_cpu_seconds
 from benchmarks.lib.graphs import Grid, sampled
 from benchmarks.lib.measure import distance_error, planner_of, quality
-from benchmarks.lib.optimizers import library_soap
 from benchmarks.lib.results import Job, Row, results_for, run_jobs
-from benchmarks.lib.trained_maps import fit_config
+from benchmarks.lib.trained_maps import fit_config, library_soap
 
 #: Seconds of a row.
 SECONDS = 90.0
