@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.lib.flags import QUICK_SIDE, flags, parse
@@ -127,6 +128,12 @@ def measure_width(key: Row, cpu: bool) -> Row:
         'int8_bytes': model.storage_bytes('int8'),
         'graph_bytes': graph_bytes(data),
     }
+    with TemporaryDirectory() as folder:
+        model.save(folder, dtype='int8')
+        small = planner_of(
+            BCM.load(folder, trained_on), data, graph, VisitedGreedy()
+        )
+    row['int8_gap'] = quality(small, data, queries)['gap']
     corridor = planner_of(model, data, graph, Corridor())
     for field, value in quality(corridor, data, queries).items():
         row[f'corridor_{field}'] = value

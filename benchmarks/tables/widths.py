@@ -40,18 +40,19 @@ def widths_table() -> str:
                 f'{first["hop_us"]:.1f}',
                 f'{min(row["success_rate"] for row in rows):.3f}',
                 spread([row['gap'] for row in rows], 2),
+                spread([row['int8_gap'] for row in rows], 2),
                 spread([row['corridor_gap'] for row in rows], 3),
                 spread([row['distance_error'] for row in rows], 1),
             ]
         )
     head = ['graph', 'width, channels', 'parameters', 'float32 kB']
     head += ['int8 kB (with the graph)', 'training', 'steps', 'step ms']
-    head += ['hop µs', 'SR', 'Gap %', 'Corridor Gap %', 'MRE %']
+    head += ['hop µs', 'SR', 'Gap %', 'in int8', 'Corridor Gap %', 'MRE %']
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
 
 
 def tuning_table() -> str:
-    """One line for each setting, in the order in which they were run."""
+    """One line for each setting, all seeds: how many steps they had differs."""
     lines = []
     fields = ('side', 'cpu_seconds', 'name')
     for (side, seconds, name), rows in _groups('tuning', *fields).items():
@@ -60,10 +61,10 @@ def tuning_table() -> str:
                 f'U, wide, N = {side**2:,}',
                 f'{seconds:g}',
                 name,
-                number(rows[0]['steps'], 0),
-                f'{rows[0]["step_ms"]:.1f}',
-                spread([row['gap'] for row in rows], 2),
-                spread([row['distance_error'] for row in rows], 2),
+                ' / '.join(number(row['steps'], 0) for row in rows),
+                ' / '.join(f'{row["step_ms"]:.1f}' for row in rows),
+                ' / '.join(f'{row["gap"]:.2f}' for row in rows),
+                ' / '.join(f'{row["distance_error"]:.2f}' for row in rows),
                 ', '.join(str(row['seed']) for row in rows),
             ]
         )

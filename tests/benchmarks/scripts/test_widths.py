@@ -67,7 +67,7 @@ def test_tuning(folders: Path) -> None:
     for seed, gap in ((7, 1.0), (8, 2.0)):
         Results('tuning').add({**row, 'seed': seed, 'gap': gap})
     assert tuning_table().splitlines()[2] == (
-        '| U, wide, N = 1,600 | 90 | default | 7,000 | 12.3 | 1.50 ± 0.71 | '
-        '3.00 ± 0.00 | 7, 8 |'
+        '| U, wide, N = 1,600 | 90 | default | 7,000 / 7,000 | 12.3 / 12.3 | '
+        '1.00 / 2.00 | 3.00 / 3.00 | 7, 8 |'
     )
     assert len(tuning.ROWS) <= 12 and tuning.ROWS['default'] == {}
