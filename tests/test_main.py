@@ -162,6 +162,7 @@ def test_no_route(folder, capsys, monkeypatch):
         ('learn towns.graphml --out new --budget soon', 'invalid float'),
         ('learn towns.graphml --out new --encoder no', "unknown encoder 'no'"),
         ('learn towns.graphml --out a/b/c', 'there is no folder a/b'),
+        ('learn towns.graphml --out towns.graphml', 'a map is a folder'),
         ('route nowhere A B', 'nowhere'),
         ('route map Nowhere "Town 00"', "'Nowhere' is no node"),
         ('route map "Town 0" "Town 00"', 'did you mean'),

@@ -196,9 +196,13 @@ def packed(arrays: Mapping[str, np.ndarray]) -> tuple[list[list[object]], str]:
         listed.append([name, kind, array.size, len(value)])
         rank = array.view(np.uint8).reshape(-1, array.dtype.itemsize)
         parts.append(rank.T.tobytes())
-    pack = zlib.compressobj(strategy=zlib.Z_FILTERED)
-    deflated = pack.compress(b''.join(parts)) + pack.flush()
-    return listed, base64.b64encode(deflated).decode()
+    return listed, deflated(b''.join(parts), zlib.Z_FILTERED)
+
+
+def deflated(content: bytes, strategy: int = zlib.Z_DEFAULT_STRATEGY) -> str:
+    """Bytes packed and written as text."""
+    pack = zlib.compressobj(strategy=strategy)
+    return base64.b64encode(pack.compress(content) + pack.flush()).decode()
 
 
 def _smallest(array: np.ndarray) -> np.ndarray:

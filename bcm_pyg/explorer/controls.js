@@ -1,9 +1,7 @@
 // The page itself: what the user does, and what is shown then.
-import { openPage } from './contents.js';
 import { Drawing, fieldColour, shown } from './drawing.js';
 import { FieldWorker } from './field.js';
 import { Player } from './player.js';
-import { Session } from './session.js';
 import { View } from './view.js';
 
 /** Pairs from which on the graph is not painted anew in every frame. */
@@ -390,16 +388,3 @@ function gapOf(cost, least) {
   const gap = least > 0 ? 100 * (cost / least - 1) : 0;
   return `${Math.max(gap, 0).toFixed(1)} %`;
 }
-
-/** Opens the page of a document and shows it. */
-export async function main() {
-  const about = JSON.parse(find('about').textContent);
-  const texts = [...document.querySelectorAll('[id^=blob]')].map(
-    (element) => element.textContent);
-  const page = await openPage(about, texts);
-  const session = new Session(page, await page.maps.at(-1).open());
-  const controls = new Controls(page, session);
-  globalThis.explorer = { page, session, controls };
-}
-
-if (typeof document !== 'undefined') main();

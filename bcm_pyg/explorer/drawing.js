@@ -348,7 +348,7 @@ export class Drawing {
 /** Cells by place, walls between them, and an image of a pixel each. */
 function matrixOf(page) {
   const { x, y } = page.arrays;
-  const [width, height] = [x, y].map((axis) => (
+  const [width, height] = page.about.frame ?? [x, y].map((axis) => (
     axis.reduce((most, value) => Math.max(most, value), 0) + 1));
   const nodes = new Int32Array(width * height).fill(-1);
   x.forEach((column, node) => { nodes[y[node] * width + column] = node; });

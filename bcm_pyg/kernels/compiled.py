@@ -36,4 +36,4 @@ def compile_all() -> None:
     found = expand(
         graph, net, NO_BOUNDS, scratch, *ends, 1.0, 0, *limits, False
     )
-    inside(graph, scratch, *ends, found.nodes, found.span[:, None], 1)
+    inside(graph, scratch, *ends, found[0], found[1][:, None], 1)

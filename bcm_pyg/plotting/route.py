@@ -98,7 +98,7 @@ def _draw(
         ax.plot([], [], ' ', label=f'{name} (no route)')
         return
     line = route_points(canvas.data, path, canvas.xy)
-    wide = canvas.width * (1.5 if count > 1 else 1.0) * 0.5**rank
+    wide = canvas.width * (1.5 if count > 1 else 1.0) * max(0.35, 0.6**rank)
     style: dict[str, Any] = {
         'solid_joinstyle': 'round',
         'solid_capstyle': 'round',

@@ -76,7 +76,7 @@ def test_small(tmp_path):
     data = weighted_grid('ushape', 40, 'wide', 42)
     path = tmp_path / 'page.html'
     write_explorer(path, BCM.from_data(data, hidden_channels=128), data)
-    assert path.stat().st_size < 200_000
+    assert path.stat().st_size < 150_000
 
 
 def test_a_map_of_5000_nodes_takes_a_megabyte(tmp_path):

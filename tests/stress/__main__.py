@@ -19,7 +19,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,7 +111,7 @@ def main(given: list[str] | None = None) -> int:
     flags.add_argument('--write', action='store_true')
     args = flags.parse_args(given)
     torch.set_num_threads(1)  # processes are copied, threads are not
-    rows = []
+    rows, origin = [], _origin()
     for name in args.only:
         is_soak = name == 'soak'
         row = (
@@ -119,7 +119,7 @@ def main(given: list[str] | None = None) -> int:
             if is_soak
             else run(name, args.seconds, args.seed)
         )
-        rows.append({**row, **_origin(), 'seed': args.seed})
+        rows.append({**row, **origin, 'seed': args.seed})
         print(
             f'{row["what"]:32s} {row["count"]:>9,d}  '
             f'{row["failures"]} failed  {row["seconds"]:.0f} s',
@@ -132,11 +132,19 @@ def main(given: list[str] | None = None) -> int:
     return int(any(row['failures'] for row in rows))
 
 
+@cache
 def _origin() -> dict[str, str]:
-    command = ['git', 'rev-parse', '--short', 'HEAD']
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    """Date and commit, found before the first attack; + if code differs."""
+
+    def git(*args: str) -> str:
+        command = ['git', *args]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    commit = git('rev-parse', '--short', 'HEAD')
+    changed = '+' if git('status', '--porcelain', 'bcm_pyg', 'tests') else ''
     today = datetime.date.today().isoformat()
-    return {'date': today, 'commit': done.stdout.strip()}
+    return {'date': today, 'commit': commit + changed}
 
 
 def _write(rows: list[dict[str, Any]]) -> None:

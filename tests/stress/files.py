@@ -273,5 +273,6 @@ def _spoil_tensors(
         numbers = [-1e30, 1e30, 1e19, float('nan'), float('inf'), -1.0, 127.0]
         number = numbers[rng.integers(len(numbers))]
         if not value.is_floating_point():
-            number = float(rng.integers(-100, 100))
+            least = -100 if value.dtype.is_signed else 0
+            number = float(rng.integers(least, 100))
         value.view(-1)[int(rng.integers(value.numel()))] = number
