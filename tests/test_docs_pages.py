@@ -47,7 +47,6 @@ MODULES = [
     'plotting',
     'explorer',
     'export',
-    'explorer',
     'io',
     'utils',
 ]
@@ -171,6 +170,7 @@ def test_all_pages_are_listed():
         'index',
         'benchmarks',
         'architecture',
+        'gallery',
         *PAGES,
     }
 
