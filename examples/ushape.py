@@ -48,6 +48,7 @@ print(
 planners = {
     'Dijkstra (exact)': Dijkstra(data),
     'BCM': Planner(model, data, VisitedGreedy()),  # the paper's readout
+    'BCM, Corridor': Planner(model, data),  # ours
     'BCM, no memory': Planner(model, data, Greedy()),
 }
 starts, goals = sample_queries(data, args.queries, seed=args.seed)
