@@ -28,6 +28,7 @@ from matplotlib.axes import Axes
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, planning_graph
+from bcm_pyg.plotting import plot_scaling
 from bcm_pyg.utils import Adjacency
 from benchmarks.lib.figures import COLORS, plt, save
 from benchmarks.lib.graphs import Grid
@@ -123,57 +124,46 @@ def draw_sizes(ax: Axes, rows: list[Row]) -> None:
     """(a) Sizes; those of the exact peers as they were built."""
     stored = sorted(select(rows, method='storage'), key=lambda row: row['side'])
     nodes = [row['nodes'] for row in stored]
+    lines, styles = {}, {}
     for name, (label, style) in SIZES.items():
         size = [row[f'{name}_megabytes'] for row in stored]
+        lines[label] = list(zip(nodes, size, strict=True))
         color = COLORS.get(name, COLORS['bcm_sweeps'])
-        ax.loglog(nodes, size, style, color=color, label=label, marker='.')
+        styles[label] = {'color': color, 'linestyle': style, 'marker': '.'}
     for name in ('cpd', 'cch'):
-        points = _by_side(rows, name, 'megabytes')
-        if points:
-            label = METHODS[name].label
-            ax.loglog(
-                *zip(*points, strict=True),
-                '-.',
-                color=COLORS[name],
-                label=label,
-                marker='.',
-            )
-    ax.set(ylabel='MB', title='(a) size')
+        label = METHODS[name].label
+        lines[label] = _by_side(rows, name, 'megabytes')
+        color = COLORS[name]
+        styles[label] = {'color': color, 'linestyle': '-.', 'marker': '.'}
+    plot_scaling(lines, ax, ylabel='MB', styles=styles)
+    ax.set_title('(a) size')
     _finish(ax, nodes)
 
 
 def draw_gaps(ax: Axes, rows: list[Row], paper: bool) -> None:
     """(b) Gap; hollow where less than every query succeeded."""
+    lines, styles, hollow = {}, {}, []
     for name in ('eigen', *(f'bcm_{kind}' for kind in MAPS)):
-        points = _by_side(rows, name, 'gap')
-        if not points:
-            continue
-        ax.loglog(
-            *zip(*points, strict=True),
-            color=COLORS[name],
-            label=label_of(name),
-            marker='o',
-            markersize=4,
-        )
+        label = label_of(name)
+        points = lines[label] = _by_side(rows, name, 'gap')
+        styles[label] = {'color': COLORS[name]}
         rates = dict(_by_side(rows, name, 'success_rate'))
-        failed = [(nodes, gap) for nodes, gap in points if rates[nodes] < 1]
-        for point in failed:
-            ax.plot(*point, 'o', color='white', markersize=2, zorder=5)
+        hollow += [(nodes, gap) for nodes, gap in points if rates[nodes] < 1]
     for name, color in (('bcm', 'bcm_sweeps'), ('eigen', 'eigen')):
-        found = [
+        label = f'{"BCM" if name == "bcm" else "EigenAgent"}, paper'
+        lines[label] = [
             (side**2, reported.gap)
             for (method, side), reported in SCALING.items()
-            if method == name
+            if paper and method == name
         ]
-        if paper:
-            ax.loglog(
-                *zip(*found, strict=True),
-                's',
-                color=COLORS[color],
-                markerfacecolor='none',
-                label=f'{"BCM" if name == "bcm" else "EigenAgent"}, paper',
-            )
-    ax.set(ylabel='Gap %', title='(b) Gap; hollow: some queries fail')
+        styles[label] = {
+            'color': COLORS[color],
+            'linestyle': '',
+            'marker': 's',
+            'markerfacecolor': 'none',
+        }
+    plot_scaling(lines, ax, ylabel='Gap %', styles=styles, hollow=hollow)
+    ax.set_title('(b) Gap; hollow: some queries fail')
     _finish(ax, sorted({row['side'] ** 2 for row in rows}))
 
 
