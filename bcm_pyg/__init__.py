@@ -39,7 +39,16 @@ _HOMES = {
     'planning': ('Plan', 'Planner', 'Route'),
     'training': ('FitConfig', 'History', 'fit'),
 }
-_MODULES = (*_HOMES, 'baselines', 'datasets', 'export', 'geo', 'plotting')
+_MODULES = (
+    *_HOMES,
+    'baselines',
+    'datasets',
+    'explorer',
+    'export',
+    'geo',
+    'plotting',
+    'transforms',
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -32,6 +32,8 @@ exit codes: 0 done, 1 no route, 2 bad input, 130 interrupted
 def learn(args: argparse.Namespace) -> int:
     """Learns the map of a graph, and saves it."""
     _check_output(args.out)
+    if args.out.exists() and not args.out.is_dir():
+        raise BCMError(f'{args.out} is a file, and a map is a folder')
     from bcm_pyg import CognitiveMap
 
     atlas = CognitiveMap.learn(
@@ -98,8 +100,7 @@ def info(args: argparse.Namespace) -> int:
 def explore(args: argparse.Namespace) -> int:
     """Writes a page to explore a map in a browser."""
     _check_output(args.out)
-    atlas: Any = _load(args)
-    atlas.explore(args.out)
+    _load(args).explore(args.out)
     _show(args, {'out': str(args.out)}, f'open {args.out} in a browser')
     return 0
 
@@ -143,7 +144,7 @@ def _facts(atlas: 'CognitiveMap') -> dict[str, Any]:
         facts['encoder'] = type(model.encoder).__name__
         facts['parameters'] = model.num_parameters()
         facts['bytes'] = model.storage_bytes()
-    for name in ('seconds', 'steps', 'validation_gap'):
+    for name in ('seconds', 'steps'):
         if training.get(name) is not None:
             facts[name] = training[name]
     return facts

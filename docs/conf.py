@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import bcm_pyg
@@ -68,8 +70,18 @@ def find_home(app: Any, env: Any, node: Any, content: Any) -> Any:
     )
 
 
+def write_explorers(app: Any, error: Exception | None) -> None:
+    """Puts the explorers beside the page that shows them."""
+    if error is None and app.builder.format == 'html':
+        sys.path.insert(0, str(Path(__file__).parent))
+        from explorers import write_pages
+
+        write_pages(Path(app.outdir) / 'explorers')
+
+
 def setup(app: Any) -> None:
     """Is called by Sphinx."""
     app.connect('source-read', on_site)
     app.connect('autodoc-skip-member', skip_member)
     app.connect('missing-reference', find_home)
+    app.connect('build-finished', write_explorers)

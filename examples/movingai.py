@@ -10,7 +10,6 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use('Agg')
-import matplotlib.pyplot as plt
 import numpy as np
 from torch_geometric import seed_everything
 
@@ -79,12 +78,8 @@ for name, planner in planners.items():
     print(f'{name:10}{evaluate(planner, data, starts, goals).row()}')
 
 longest = int((optimal * plans['BCM'].success).argmax())
-walls = np.ones(data.grid_size[0, :2].tolist())
-walls[tuple(data.coord[:, :2].T.numpy())] = 0
-figure, ax = plt.subplots(figsize=(7, 7), layout='constrained')
-ax.imshow(walls.T, cmap='Greys', vmax=1.5)  # rows downward, as in the file
-plot_route(data, plans, ax, query=longest, edges=False)
+ax = plot_route(data, plans, query=longest)
 ax.set_title(f'{data.map_name}, published length {optimal[longest]:.1f}')
 args.out.mkdir(parents=True, exist_ok=True)
-figure.savefig(args.out / 'routes.png', dpi=150)
+ax.figure.savefig(args.out / 'routes.png', dpi=150)
 print(f'wrote {args.out / "routes.png"}')

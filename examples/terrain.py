@@ -22,7 +22,7 @@ from bcm_pyg import BCM, FitConfig, Planner, Report, evaluate, fit
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries
 from bcm_pyg.graph import from_occupancy
-from bcm_pyg.planning import BestFirst, VisitedGreedy
+from bcm_pyg.planning import VisitedGreedy
 from bcm_pyg.plotting import plot_route
 
 parser = argparse.ArgumentParser(description=__doc__)
@@ -64,7 +64,7 @@ fit(model, data, FitConfig(time_budget=args.budget), progress=True)
 planners = {
     'Dijkstra': Dijkstra(data),
     'BCM, walk': Planner(model, data, VisitedGreedy()),
-    'BCM': Planner(model, data, BestFirst()),
+    'BCM': Planner(model, data),
 }
 starts, goals = sample_queries(data, args.queries, seed=args.seed)
 print(f'{"":10}{Report.header()}')

@@ -15,6 +15,7 @@ from torch_geometric import seed_everything
 from bcm_pyg import BCM, FitConfig, Planner, Report, evaluate, fit
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.explorer import write_explorer
 from bcm_pyg.planning import Greedy, VisitedGreedy
 from bcm_pyg.plotting import plot_route
 
@@ -47,6 +48,7 @@ print(
 planners = {
     'Dijkstra (exact)': Dijkstra(data),
     'BCM': Planner(model, data, VisitedGreedy()),  # the paper's readout
+    'BCM, Corridor': Planner(model, data),  # ours
     'BCM, no memory': Planner(model, data, Greedy()),
 }
 starts, goals = sample_queries(data, args.queries, seed=args.seed)
@@ -67,4 +69,16 @@ ax = plot_route(data, shown)
 ax.set_title(f'{side} x {side} U-shape, {args.costs} costs')
 ax.figure.savefig(args.out / 'routes.png', dpi=150)
 model.save(args.out / 'map')
-print(f'\nwrote {args.out / "routes.png"} and the map to {args.out / "map"}')
+write_explorer(
+    args.out / 'explorer.html',
+    model,
+    data,
+    title=f'U-shape, {side} x {side}',
+    readout='visited_greedy',
+    start=start,
+    goal=goal,
+)
+print(
+    f'\nwrote {args.out / "routes.png"} and the map to {args.out / "map"}\n'
+    f'open {args.out / "explorer.html"} in a browser to play with the map'
+)

@@ -30,6 +30,7 @@ PAGES = [
     'encoders',
     'readouts',
     'training',
+    'explorer',
     'limits',
 ]
 MODULES = [
@@ -44,6 +45,7 @@ MODULES = [
     'metrics',
     'training',
     'plotting',
+    'explorer',
     'export',
     'io',
     'utils',
@@ -168,6 +170,7 @@ def test_all_pages_are_listed():
         'index',
         'benchmarks',
         'architecture',
+        'gallery',
         *PAGES,
     }
 

@@ -31,6 +31,8 @@ def test_ushape(tmp_path):
     assert 'Dijkstra (exact)   1.000' in out
     assert (tmp_path / 'routes.png').stat().st_size > 10_000
     assert (tmp_path / 'map' / 'config.json').exists()
+    assert 'explorer.html in a browser' in out
+    assert (tmp_path / 'explorer.html').stat().st_size > 50_000
 
 
 def test_swap_encoder():

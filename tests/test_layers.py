@@ -29,6 +29,8 @@ LAYERS = [
     ('explorer', 'export', 'plotting'),
     ('cognitive_map',),
 ]
+#: Imports inside of a method that hands a plan on to what is above.
+METHODS = {('bcm_pyg', 'planning', 'plan'): ['bcm_pyg.export.to_geodataframe']}
 HEIGHT = {name: level for level, names in enumerate(LAYERS) for name in names}
 #: All but those on top, which may import everything.
 MODULES = sorted(
@@ -109,7 +111,8 @@ def test_imports_point_down(path):
     parts = path.relative_to(ROOT).with_suffix('').parts
     layer = parts[1]
     assert layer in HEIGHT, f'give bcm_pyg.{layer} its place in LAYERS'
-    assert upward(path.read_text(), list(parts[:-1]), layer) == []
+    bad = upward(path.read_text(), list(parts[:-1]), layer)
+    assert [name for name in bad if name not in METHODS.get(parts, ())] == []
 
 
 def test_all_layers_are_walked():

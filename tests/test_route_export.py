@@ -268,7 +268,8 @@ def test_geodataframe():
     assert line.geom_type == 'LineString' and point.geom_type == 'Point'
     assert [*line.coords] == [(1.5, 42.5), (1.6, 42.5), (1.7, 42.1234568)]
     assert none is None
-    assert frame.start.tolist() == ['a', 'd', None]
+    assert frame.start.tolist() == ['a', 'd', 'a']
+    assert frame.equals(plan.to_geodataframe(data))
     assert frame.cost.tolist() == [3, 0, float('inf')]
     assert to_geodataframe(Dijkstra(graph())(0, 2), graph()).crs is None
 

@@ -196,8 +196,13 @@ def packed(arrays: Mapping[str, np.ndarray]) -> tuple[list[list[object]], str]:
         listed.append([name, kind, array.size, len(value)])
         rank = array.view(np.uint8).reshape(-1, array.dtype.itemsize)
         parts.append(rank.T.tobytes())
-    deflated = zlib.compress(b''.join(parts), 9)
-    return listed, base64.b64encode(deflated).decode()
+    return listed, deflated(b''.join(parts), zlib.Z_FILTERED)
+
+
+def deflated(content: bytes, strategy: int = zlib.Z_DEFAULT_STRATEGY) -> str:
+    """Bytes packed and written as text."""
+    pack = zlib.compressobj(strategy=strategy)
+    return base64.b64encode(pack.compress(content) + pack.flush()).decode()
 
 
 def _smallest(array: np.ndarray) -> np.ndarray:

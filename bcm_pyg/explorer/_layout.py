@@ -6,6 +6,7 @@ import numpy as np
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.graph.planning_graph import check_pos
 
 #: Steps of a coordinate that is no cell of a grid.
 STEPS = 2**16 - 1
@@ -26,6 +27,7 @@ class Layout:
         ground: :obj:`[N]` brightness of nodes, uint8, or None.
         projection: How positions of more than two axes are drawn.
         is_oblique: Whether the third axis is drawn, too.
+        frame: Columns and rows of a matrix with the walls at its rim.
     """
 
     x: np.ndarray
@@ -37,11 +39,12 @@ class Layout:
     projection: str = ''
     is_oblique: bool = False
     _low: np.ndarray = field(default_factory=lambda: np.zeros(2))
-    _turn: bool = False
+    _matrix: tuple[int, int] | None = None
+    frame: tuple[int, int] | None = None
 
     def steps_of(self, points: np.ndarray) -> np.ndarray:
         """Other points, such as bends of edges, in the same steps."""
-        flat = _screen(points, self._turn)
+        flat = _screen(points, self._matrix)
         return np.round((flat - self._low) / self.step).astype(np.int64)
 
 
@@ -53,23 +56,24 @@ def layout_of(data: Data, ground: np.ndarray | None = None) -> Layout:
     nodes lie above each other, the third axis goes obliquely to the upper
     right; else it is not drawn, but shades the ground.
     """
+    check_pos(data, 'an explorer')
     pos = data.pos.detach().cpu().double().numpy()
     if pos.shape[1] < 2:
         raise BCMError(
             'an explorer draws a graph in two dimensions, but pos has one '
             'axis: give nodes a second coordinate'
         )
-    is_matrix, projection = _is_matrix(data, pos), ''
+    matrix, projection = _matrix_axes(data, pos), ''
     is_oblique = False
     if pos.shape[1] > 2:
         projection = 'seen from above: the first two axes'
         _, count = np.unique(pos[:, :2], axis=0, return_counts=True)
         if 1 - count.size / len(pos) > STACKED:
             is_oblique = True
-            shift = 0.35 * pos[:, 2:3] * ([-1, 1] if is_matrix else [1, 1])
+            shift = 0.35 * pos[:, 2:3] * ([1, 1] if matrix is None else [-1, 1])
             pos = np.concatenate([pos[:, :2] + shift, pos[:, 2:]], axis=1)
             projection = 'oblique: the third axis goes to the upper right'
-    flat = _screen(pos, is_matrix)
+    flat = _screen(pos, matrix)
     low, span = flat.min(axis=0), np.ptp(flat, axis=0)
     if not span.max() > 0:
         raise BCMError(
@@ -79,8 +83,13 @@ def layout_of(data: Data, ground: np.ndarray | None = None) -> Layout:
     blocked = np.zeros(len(pos), dtype=bool)
     if data.get('blocked') is not None:
         blocked = data.blocked.cpu().numpy().astype(bool)
-    step = _cell_size(data, flat)
+    step, frame = _cell_size(data, flat), None
     cells = step is not None
+    if cells and matrix is not None and 'grid_size' in data:
+        row, column = matrix
+        size = data.grid_size[0].tolist()
+        frame = size[column], size[row]
+        low = low - data.coord[:, [column, row]].min(dim=0).values.numpy()
     if step is None:
         step = np.full(2, span.max() / STEPS)
     x, y = np.round((flat - low) / step).astype(np.uint16).T
@@ -91,22 +100,27 @@ def layout_of(data: Data, ground: np.ndarray | None = None) -> Layout:
     out = Layout(x, y, (float(step[0]), float(step[1])), cells, blocked)
     out.ground = None if ground is None else _shades(out, ground)
     out.projection, out.is_oblique = projection, is_oblique
-    out._low, out._turn = low, is_matrix
+    out._low, out._matrix, out.frame = low, matrix, frame
     return out
 
 
-def _screen(pos: np.ndarray, is_matrix: bool) -> np.ndarray:
+def _screen(pos: np.ndarray, matrix: tuple[int, int] | None) -> np.ndarray:
     """Right and down, of rows and columns or of x and y."""
-    return pos[:, 1::-1] if is_matrix else pos[:, :2] * [1, -1]
+    return pos[:, :2] * [1, -1] if matrix is None else pos[:, matrix[::-1]]
 
 
-def _is_matrix(data: Data, pos: np.ndarray) -> bool:
+def _matrix_axes(data: Data, pos: np.ndarray) -> tuple[int, int] | None:
+    """Which axes of positions are rows and columns of a matrix, if any."""
     coord = data.get('coord')
-    if coord is None or coord.shape[1] != pos.shape[1]:
-        return False
-    marked = data.get('blocked') is not None or 'grid_size' in data
+    is_grid = data.get('blocked') is not None or 'grid_size' in data
+    if not is_grid or coord is None or coord.shape[1] != pos.shape[1]:
+        return None
     shift = pos - coord.cpu().numpy()
-    return bool(marked and np.abs(shift - shift[0]).max() < 1e-3)
+    if np.abs(shift - shift[0]).max() > 1e-3:
+        return None  # as of terrain, whose cells have places of their own
+    order = data.get('matrix_axes')
+    row, column = (0, 1) if order is None else order[0].tolist()
+    return row, column
 
 
 def _cell_size(data: Data, flat: np.ndarray) -> np.ndarray | None:

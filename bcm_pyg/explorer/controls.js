@@ -1,9 +1,7 @@
 // The page itself: what the user does, and what is shown then.
-import { openPage } from './contents.js';
 import { Drawing, fieldColour, shown } from './drawing.js';
 import { FieldWorker } from './field.js';
 import { Player } from './player.js';
-import { Session } from './session.js';
 import { View } from './view.js';
 
 /** Pairs from which on the graph is not painted anew in every frame. */
@@ -67,8 +65,8 @@ export class Controls {
 
   resize() {
     const { clientWidth, clientHeight } = find('stage');
-    if (clientWidth === this.drawing.width
-      && clientHeight === this.drawing.height) return;
+    const { width, height } = this.drawing;
+    if (clientWidth === width && clientHeight === height) return;
     this.drawing.resize(clientWidth, clientHeight);
     this.wholeGraph();
   }
@@ -171,8 +169,7 @@ export class Controls {
       const label = page.nameOf(session[name]);
       find(`${name}-name`).value = label;
       find(`${name}-name`).setCustomValidity('');
-      const what = name === 'start' ? 'Start' : 'Goal';
-      find(name).setAttribute('aria-label', `${what}: ${label}`);
+      find(name).setAttribute('aria-label', `${name}: ${label}`);
     }
     const count = session.closed.size;
     find('closed').textContent = count === 0 ? 'No edge is closed'
@@ -190,7 +187,8 @@ export class Controls {
     const { unit } = this.page.about;
     find('ticks').querySelectorAll('span').forEach((tick, at) => {
       const value = shown((most * at) / 2);
-      tick.textContent = at < 2 ? value : `${beyond}${value} ${unit}`;
+      const text = at < 2 ? value : `${beyond}${value} ${unit}`;
+      tick.textContent = field ? text : '';
     });
     find('legend').classList.toggle('off', !field);
   }
@@ -390,16 +388,3 @@ function gapOf(cost, least) {
   const gap = least > 0 ? 100 * (cost / least - 1) : 0;
   return `${Math.max(gap, 0).toFixed(1)} %`;
 }
-
-/** Opens the page of a document and shows it. */
-export async function main() {
-  const about = JSON.parse(find('about').textContent);
-  const texts = [...document.querySelectorAll('[id^=blob]')].map(
-    (element) => element.textContent);
-  const page = await openPage(about, texts);
-  const session = new Session(page, await page.maps.at(-1).open());
-  const controls = new Controls(page, session);
-  globalThis.explorer = { page, session, controls };
-}
-
-if (typeof document !== 'undefined') main();

@@ -148,26 +148,30 @@ export class Drawing {
       }
       context.stroke();
     }
-    this.strokeBars(context, bars, this.colour('wall'));
+    this.strokeBars(context, bars, 'wall');
   }
 
   /** Walls between cells that stand side by side. */
-  strokeBars(context, bars, colour) {
+  strokeBars(context, bars, name) {
     const { view } = this;
     const [w, h] = [view.cell[0] * view.scale, view.cell[1] * view.scale];
-    context.strokeStyle = colour;
-    context.lineWidth = Math.max(2, Math.min(w, h) / 7);
-    context.beginPath();
+    const path = new Path2D();
     for (const [one, two] of bars) {
       const [x0, y0] = view.pointOf(one);
       const [x1, y1] = view.pointOf(two);
       const [x, y] = [(x0 + x1) / 2, (y0 + y1) / 2];
       // At a right angle to the step, half a cell to either side.
       const [dx, dy] = [((y1 - y0) / h) * (w / 2), ((x0 - x1) / w) * (h / 2)];
-      context.moveTo(x - dx, y - dy);
-      context.lineTo(x + dx, y + dy);
+      path.moveTo(x - dx, y - dy);
+      path.lineTo(x + dx, y + dy);
     }
-    context.stroke();
+    const width = Math.max(2, Math.min(w, h) / 7);
+    for (const [style, wide] of [['casing', width + 2.5], [name, width]]) {
+      if (style === 'casing' && name === 'wall') continue;
+      context.strokeStyle = this.colour(style);
+      context.lineWidth = wide;
+      context.stroke(path);
+    }
   }
 
   drawLines(context) {
@@ -222,7 +226,7 @@ export class Drawing {
     if (this.closed.size === 0) return;
     if (this.matrix) {
       const bars = [...this.closed].map((p) => [view.low[p], view.high[p]]);
-      this.strokeBars(context, bars, this.colour('closed'));
+      this.strokeBars(context, bars, 'closed');
       return;
     }
     for (const pair of this.closed) {
@@ -257,7 +261,7 @@ export class Drawing {
     const width = this.routeWidth();
     this.dots(context, expanded);
     // The wide one below shows on both sides where the two coincide.
-    this.line(context, view.lineOf(exact, pairOf), 2.4 * width, 'exact');
+    this.line(context, view.lineOf(exact, pairOf), 2.1 * width, 'exact');
     this.line(context, view.lineOf(route, pairOf), width, 'route');
     if (look) this.drawLook(context, look);
   }
@@ -344,7 +348,7 @@ export class Drawing {
 /** Cells by place, walls between them, and an image of a pixel each. */
 function matrixOf(page) {
   const { x, y } = page.arrays;
-  const [width, height] = [x, y].map((axis) => (
+  const [width, height] = page.about.frame ?? [x, y].map((axis) => (
     axis.reduce((most, value) => Math.max(most, value), 0) + 1));
   const nodes = new Int32Array(width * height).fill(-1);
   x.forEach((column, node) => { nodes[y[node] * width + column] = node; });

@@ -28,8 +28,9 @@ export class View {
     // Nodes without edges are no ends of routes.
     this.usable = new Uint8Array(about.size);
     for (const ends of [low, high]) for (const node of ends) this.usable[node] = 1;
-    this.bounds = [least(this.x), least(this.y), -least(this.x, -1),
-      -least(this.y, -1)];
+    this.bounds = about.frame // of a matrix, with the walls at its rim
+      ? [0, 0, (about.frame[0] - 1) * width, (about.frame[1] - 1) * height]
+      : [least(this.x), least(this.y), -least(this.x, -1), -least(this.y, -1)];
     this.scale = 1;
     this.left = 0;
     this.top = 0;

@@ -43,6 +43,9 @@ class FullRoutes:
         """Cost :obj:`[B]` and nodes :obj:`[B, L]` of the best route that does
         not leave the segment of start and goal; infinite, -1 if there is none.
         """
+        if self.in_one_segment(starts, goals).numel() == 0:  # as most are
+            nodes = starts.new_full((starts.numel(), 1), -1)
+            return nodes[:, 0].double().fill_(INF), nodes
         nodes = self._inside(starts, goals)
         cost = self.full.route_costs(nodes)
         return cost.masked_fill(nodes[:, 0] < 0, INF), nodes

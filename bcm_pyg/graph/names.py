@@ -31,6 +31,8 @@ class Names:
         self.of: list[Any] = labels_of(data)
         check_distinct(self.of)
         self._node = {name: node for node, name in enumerate(self.of)}
+        dropped = data.get('dropped_nodes')
+        self._num_dropped = 0 if dropped is None else int(dropped)
         self._has_tuples = any(isinstance(name, tuple) for name in self.of)
 
     def __len__(self) -> int:
@@ -50,9 +52,12 @@ class Names:
         """The nodes of some names, or of one, :obj:`[B]`."""
         listed = self.listed(names)
         try:
-            found = list(map(self._node.__getitem__, listed))
+            return np.array(
+                list(map(self._node.__getitem__, listed)), dtype=np.int64
+            )
         except (KeyError, TypeError):
-            found = [self.node(name) for name in listed]  # says which is none
+            pass  # tensors of one number, or an unknown name
+        found = [self.node(name) for name in listed]
         return np.array(found, dtype=np.int64)
 
     def listed(self, names: Any) -> list[Any]:
@@ -93,4 +98,11 @@ class Names:
         if guess is None and isinstance(name, str):
             known = [other for other in self.of if isinstance(other, str)]
             guess = next(iter(get_close_matches(name, known, 1)), None)
-        return text if guess is None else f'{text}; did you mean {guess!r}?'
+        if guess is not None:
+            return f'{text}; did you mean {guess!r}?'
+        if self._num_dropped:
+            text += (
+                f'. {self._num_dropped} nodes outside of the largest component '
+                'were left out'
+            )
+        return text

@@ -3,11 +3,13 @@
 import numpy as np
 
 from .arrays import NO_BOUNDS, Graph, blank_map, scratch_for
+from .backups import back_up
 from .searches import expand, inside
 from .values import values
 from .walks import backtrack, lookahead, walk
 
 __all__ = [
+    'back_up',
     'backtrack',
     'compile_all',
     'expand',
@@ -25,6 +27,8 @@ def compile_all() -> None:
     net, scratch = blank_map(), scratch_for(2, 2)
     ends = np.array([0]), np.array([1])
     values(graph, net, *ends)
+    table = np.zeros((2, 2), np.float32)
+    back_up(graph.rowptr, nodes, cost.astype(np.float32), table, *ends, 1)
     walk(graph, net, scratch, *ends, True)
     backtrack(graph, net, scratch, *ends)
     lookahead(graph, net, scratch, *ends, 1)
@@ -32,4 +36,4 @@ def compile_all() -> None:
     found = expand(
         graph, net, NO_BOUNDS, scratch, *ends, 1.0, 0, *limits, False
     )
-    inside(graph, scratch, *ends, found.nodes, found.span[:, None], 1)
+    inside(graph, scratch, *ends, found[0], found[1][:, None], 1)

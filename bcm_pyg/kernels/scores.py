@@ -262,6 +262,10 @@ def no_routes(size: int) -> Any:
 
 @compiled
 def with_lists(found: Any, lists: Any) -> Any:
-    """The results with the nodes of all routes."""
+    """The results with the nodes of all routes.
+
+    A plain tuple: to make a named one, numba calls Python, and crashes if
+    Ctrl-C comes at that moment.
+    """
     _, span, cost, expansions, walked, bound = found
-    return Found(lists.copy(), span, cost, expansions, walked, bound)
+    return lists.copy(), span, cost, expansions, walked, bound

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import LANES, Expanded
+from .arrays import LANES
 from .scores import (
     HUGE,
     INF,
@@ -208,7 +208,7 @@ def expand(
                     rest = rest_of(score, net.scale, step)
                 value = min(cost + weight * rest, HUGE)
                 _open(count, heap, note, lane, head, cost, value)
-    return Expanded(lists[:end].copy(), span, lowest, reached)
+    return lists[:end].copy(), span, lowest, reached  # see with_lists
 
 
 @compiled

@@ -4,6 +4,7 @@ from weakref import ref
 
 import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 from torch.utils.weak import WeakTensorKeyDictionary
 from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
@@ -186,7 +187,8 @@ class BCM(torch.nn.Module):
 
     def _changes(self) -> int:
         """How often weights were changed in place so far."""
-        return sum(_version(value) for value in self.parameters())
+        known = (p for p in self.parameters() if not is_lazy(p))
+        return sum(_version(value) for value in known)
 
     def _adopt(self, data: Data) -> None:
         """Makes the map one of this canonical graph.

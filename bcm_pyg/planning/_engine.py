@@ -1,5 +1,6 @@
 """Runs readouts on parts of a batch: compiled for maps, plain for others."""
 
+import signal
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -41,10 +42,11 @@ class CompiledEngine:
         self, graph: Graph, net: Map, bounds: Bounds, scratch: Scratch
     ) -> None:
         code = load_kernels()
-        self.walk = partial(code.walk, graph, net, scratch)
-        self.backtrack = partial(code.backtrack, graph, net, scratch)
-        self.lookahead = partial(code.lookahead, graph, net, scratch)
-        self.inside = partial(code.inside, graph, scratch)
+        walking = graph, net, scratch
+        self.walk = partial(_found_by, code.walk, *walking)
+        self.backtrack = partial(_found_by, code.backtrack, *walking)
+        self.lookahead = partial(_found_by, code.lookahead, *walking)
+        self.inside = partial(_found_by, code.inside, graph, scratch)
         self._expand = partial(code.expand, graph, net, bounds, scratch)
 
     def expand(
@@ -59,7 +61,12 @@ class CompiledEngine:
     ) -> Expanded:
         """See :meth:`PlainEngine.search`."""
         most = np.full(starts.size, limit), np.full(starts.size, ceiling)
-        return self._expand(starts, goals, float(weight), width, *most, reopen)
+        options = float(weight), width, *most, reopen
+        return Expanded(*self._expand(starts, goals, *options))
+
+
+def _found_by(kernel: Callable[..., Any], *arguments: Any) -> Found:
+    return Found(*kernel(*arguments))
 
 
 Engine = CompiledEngine | PlainEngine
@@ -197,10 +204,30 @@ def _in_threads(
     """What each part gives, on as many threads as torch uses."""
     threads = min(torch.get_num_threads(), len(parts))
     if threads == 1:
-        return [run(*part) for part in parts]
+        return [_uninterrupted(run, *part) for part in parts]
     # Made anew each time: a pool does not survive a fork.
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(run, *zip(*parts, strict=True)))
+
+
+def _uninterrupted(run: Callable[..., Any], *part: Array) -> Any:
+    """Runs a part; Ctrl-C waits for its end.
+
+    Numba calls Python to make its results, and crashes if that raises. Other
+    threads than the main one are not interrupted anyway.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or not callable(handler):
+        return run(*part)
+    came: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *call: came.append(call))
+    try:
+        return run(*part)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            handler(*came[0])
 
 
 def compiled_map(scorer: Scorer) -> tuple[Map, Bounds] | None:

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -48,7 +49,12 @@ def plan_distributed(
         news = processes.most(torch.tensor([longest, int(plan is None)]))
     if int(news[1]) > 0:
         raise BCMError('planning failed in another process')
-    return _gathered(plan, processes, start.numel(), int(news[0]))
+    whole = _gathered(plan, processes, start.numel(), int(news[0]))
+    return (
+        whole
+        if plan.starts is None
+        else replace(whole, starts=start, goals=goal)
+    )
 
 
 def _gathered(plan: Plan, processes: Processes, num: int, longest: int) -> Plan:

@@ -15,6 +15,7 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, labels_of, planning_graph
 
 if TYPE_CHECKING:
+    import geopandas as gpd
     import pandas as pd
 
 
@@ -258,7 +259,8 @@ class Plan:
         :obj:`goal`, :obj:`success`, :obj:`cost`, :obj:`hops`,
         :obj:`lower_bound` and :obj:`nodes`, the whole route.
 
-        Where no route was found, start and goal are missing.
+        Where no route was found, start and goal are missing unless the plan
+        knows its queries.
 
         Args:
             data (torch_geometric.data.Data, optional): The graph that was
@@ -273,12 +275,23 @@ class Plan:
             ) from None
         has_names = data is not None or self.names is not None
         routes = self.to_labels(data) if has_names else self.paths()
+        known: dict[str, list[Any]] = {}
+        for name, at in (('start', 0), ('goal', -1)):
+            queries = getattr(self, f'{name}s')
+            if queries is None:
+                known[name] = [r[at] if r else None for r in routes]
+            elif data is not None:
+                known[name] = labels_of(data, queries)
+            else:
+                nodes = queries.tolist()
+                names = self.names
+                known[name] = (
+                    nodes if names is None else [names[n] for n in nodes]
+                )
         # Objects: pandas would make floats of numbers beside None.
         ends = {
-            name: pd.Series(
-                [r[at] if r else None for r in routes], dtype=object
-            )
-            for name, at in (('start', 0), ('goal', -1))
+            name: pd.Series(column, dtype=object)
+            for name, column in known.items()
         }
         rest = {
             name: getattr(self, name).cpu().numpy()
@@ -287,6 +300,17 @@ class Plan:
         return pd.DataFrame(
             {'query': range(len(self)), **ends, **rest, 'nodes': routes}
         )
+
+    def to_geodataframe(self, data: Data) -> gpd.GeoDataFrame:
+        """The same with the lines of routes, as a table of geopandas (see
+        :func:`bcm_pyg.export.to_geodataframe`).
+
+        Args:
+            data (torch_geometric.data.Data): The graph that was planned on.
+        """
+        from bcm_pyg.export import to_geodataframe
+
+        return to_geodataframe(self, data)
 
     def check_graph(self, data: Data) -> None:
         """Refuses a graph that is not the one that was planned on."""

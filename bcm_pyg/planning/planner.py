@@ -295,6 +295,8 @@ def _guarantees(
     landmarks: int | None,
 ) -> tuple[bool, float | None, int]:
     """The settings of a planner, checked and with defaults filled in."""
+    if complete is not None and not isinstance(complete, bool):
+        raise BCMError(f'complete must be True or False (got {complete!r})')
     if epsilon is not None:
         check_float('epsilon', epsilon)
         epsilon = float(epsilon)

@@ -194,25 +194,27 @@ class Canvas:
             bar.outline.set_visible(False)
 
     def finish(self) -> None:
-        """Ticks of cells on a grid; elsewhere a scale bar and no frame."""
+        """Ticks of cells on a grid; elsewhere no frame, but a scale in metres
+        where positions are known to be that.
+        """
         if not self.is_new:
             return
         for spine in self.ax.spines.values():
             spine.set_visible(False)
         if self.is_grid:
+            self.ax.locator_params(integer=True)
             self.ax.tick_params(length=2, labelsize=7, color='0.6')
             return
         self.ax.set(xticks=[], yticks=[])
-        self._scale_bar()
+        if self.data.get('lonlat') is not None:  # positions are in metres
+            self._scale_bar()
 
     def _scale_bar(self) -> None:
         wide = self.high[0] - self.low[0]
         length = 10 ** math.floor(math.log10(wide / 4))
         length *= max(k for k in (1, 2, 5) if k * length <= wide / 4)
-        label = f'{length:g}'
-        if self.data.get('lonlat') is not None:  # positions are in metres
-            far = length >= 1000
-            label = f'{length / 1000:g} km' if far else f'{length:g} m'
+        far = length >= 1000
+        label = f'{length / 1000:g} km' if far else f'{length:g} m'
         x, y = self.low + 0.02 * wide
         self.ax.plot([x, x + length], [y, y], color='0.3', linewidth=1.5)
         self.ax.annotate(

@@ -41,6 +41,8 @@ def plot_history(
         failed += [point for point, rate in rates if rate < 1]
     ax = plot_scaling(lines, ax, hollow=failed, xlabel=x, ylabel='Gap %')
     ax.set_xscale('linear')
+    ax.yaxis.set_major_formatter('{x:g}')
+    ax.yaxis.set_minor_formatter('{x:g}')
     return ax
 
 

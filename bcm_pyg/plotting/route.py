@@ -74,7 +74,7 @@ def plot_route(
     canvas.finish()
     canvas.ax.legend(
         loc='upper center',
-        bbox_to_anchor=(0.5, -0.02),
+        bbox_to_anchor=(0.5, -0.04),
         ncols=2,
         frameon=False,
         fontsize=9,
@@ -98,7 +98,7 @@ def _draw(
         ax.plot([], [], ' ', label=f'{name} (no route)')
         return
     line = route_points(canvas.data, path, canvas.xy)
-    wide = canvas.width * (1.5 if count > 1 else 1.0) * 0.5**rank
+    wide = canvas.width * (1.5 if count > 1 else 1.0) * 0.7**rank
     style: dict[str, Any] = {
         'solid_joinstyle': 'round',
         'solid_capstyle': 'round',

@@ -1,14 +1,20 @@
 """The min-plus backup over the graph, applied many times."""
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
 import numpy as np
 import torch
 from scipy.sparse.csgraph import connected_components, dijkstra
 from torch import Tensor
 
+from bcm_pyg.kernels import load_kernels
 from bcm_pyg.utils import Adjacency, scatter_amin
 
-#: Edges of a node that have a slot of their own; further ones are scattered.
-MAX_SLOTS = 16
+#: Columns that are swept together: these of a node and its neighbours stay
+#: near.
+COLUMNS = 64
 
 
 def hop_diameter(adjacency: Adjacency) -> int:
@@ -36,10 +42,8 @@ class Sweeper:
         V_i(g) \leftarrow \min_{j \in \mathcal{N}(i)} c_{ij} + V_j(g), \qquad
         V_g(g) = 0 ,
 
-    where a node keeps its value if that is lower. On graphs of low degree this
-    runs several times faster slot by slot than scattered: the first edge of
-    every node, then the second of every node that has one, and so on. Nodes are
-    sorted by degree, so that the nodes of a slot come first.
+    where a node keeps its value if that is lower. On the CPU it runs compiled,
+    some columns in each thread, with the same result to the bit.
 
     Args:
         adjacency (Adjacency): The graph.
@@ -52,24 +56,10 @@ class Sweeper:
         self, adjacency: Adjacency, cost: Tensor, terminal: str
     ) -> None:
         self.adjacency = adjacency
+        self.cost = cost
         self.terminal = terminal
-        degree = adjacency.degree()
-        self._order = degree.argsort(descending=True, stable=True)
-        self._rank = self._order.argsort()
-        self._spare: tuple[Tensor, Tensor] | None = None
-        self._slots: list[tuple[Tensor, Tensor]] = []
-        for number in range(min(MAX_SLOTS, int(degree.max()))):
-            nodes = self._order[: int((degree > number).sum())]
-            edge = adjacency.rowptr[nodes] + number
-            head = self._rank[adjacency.dst[edge]]
-            self._slots.append((head, cost[edge, None]))
-        slot = torch.arange(adjacency.num_edges, device=degree.device)
-        slot -= adjacency.rowptr[adjacency.src]
-        rest = (slot >= MAX_SLOTS).nonzero().squeeze(1)
-        self._rest = (
-            self._rank[adjacency.src[rest]],
-            self._rank[adjacency.dst[rest]],
-            cost[rest, None],
+        self.kernels: Any = (
+            load_kernels() if cost.device.type == 'cpu' else None
         )
 
     def __call__(
@@ -84,37 +74,42 @@ class Sweeper:
             times (int, optional): How many times; :obj:`None` until nothing
                 changes, at most :math:`N` times.
         """
-        value = value[self._order]
+        if self.kernels is None:
+            return self._plain(value, goals, times)
+        threads = torch.get_num_threads()
+        num = max(min(threads, goals.numel()), -(-goals.numel() // COLUMNS))
+        parts = value.tensor_split(num, 1), goals.tensor_split(num)
+        sweep = partial(self._compiled, times=-1 if times is None else times)
+        if threads == 1 or num == 1:
+            return torch.cat([*map(sweep, *parts)], 1)
+        with ThreadPoolExecutor(threads) as pool:
+            return torch.cat([*pool.map(sweep, *parts)], 1)
+
+    def _compiled(self, value: Tensor, goals: Tensor, times: int) -> Tensor:
+        graph = self.adjacency.rowptr, self.adjacency.dst, self.cost
+        value = value.clone(memory_format=torch.contiguous_format)
+        arrays = [x.numpy() for x in (*graph, value, *self._pins(goals))]
+        return torch.from_numpy(self.kernels.back_up(*arrays, times))
+
+    def _plain(self, value: Tensor, goals: Tensor, times: int | None) -> Tensor:
+        src, dst = self.adjacency.src, self.adjacency.dst
         pinned = self._pins(goals)
-        value[pinned] = 0
-        # Tables to work in are kept: fresh pages cost more than a sweep.
-        if self._spare is None or self._spare[0].shape != value.shape:
-            self._spare = torch.empty_like(value), torch.empty_like(value)
-        swept, through = self._spare
-        tail, head_of_rest, cost_of_rest = self._rest
+        value = value.index_put(pinned, value.new_zeros(()))
         for _ in range(self.adjacency.num_nodes if times is None else times):
-            swept.copy_(value)
-            for head, cost in self._slots:
-                part = through[: head.numel()]
-                torch.index_select(value, 0, head, out=part).add_(cost)
-                into = swept[: head.numel()]
-                torch.minimum(into, part, out=into)
-            if tail.numel() > 0:
-                part = value[head_of_rest] + cost_of_rest
-                part = scatter_amin(part, tail, 0, swept.size(0))
-                torch.minimum(swept, part, out=swept)
+            through = value[dst] + self.cost[:, None]
+            swept = scatter_amin(through, src, 0, value.size(0))
+            swept = torch.minimum(swept, value)
             swept[pinned] = 0
-            value, swept = swept, value
             if times is None and torch.equal(swept, value):
                 break
-        return value[self._rank]
+            value = swept
+        return value
 
     def _pins(self, goals: Tensor) -> tuple[Tensor, Tensor]:
         """Nodes and columns of the values that are 0 by convention."""
         column = torch.arange(goals.numel(), device=goals.device)
         if self.terminal != 'paper':
-            return self._rank[goals], column
+            return goals, column
         edge, where = (self.adjacency.dst[:, None] == goals).nonzero().T
-        before = self._rank[self.adjacency.src[edge]]
-        nodes = torch.cat([self._rank[goals], before])
+        nodes = torch.cat([goals, self.adjacency.src[edge]])
         return nodes, torch.cat([column, where])

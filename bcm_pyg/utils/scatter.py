@@ -1,3 +1,6 @@
+import math
+from operator import index as index_of
+
 import torch
 from torch import Tensor
 
@@ -7,6 +10,9 @@ from bcm_pyg.typing import WITH_TORCH_SCATTER
 from ._checks import check_choice
 
 BACKENDS = ('native', 'torch_scatter')
+
+#: More is taken for a mistake in an index, not for a result that is wanted.
+MAX_BYTES = 2**40
 
 
 def scatter_min(
@@ -50,7 +56,7 @@ def scatter_min(
     if dim_size is None:
         dim_size = int(index.max()) + 1 if index.numel() > 0 else 0
     if not torch.compiler.is_compiling():
-        _check_groups(index, dim_size)
+        dim_size = _check_groups(index, dim_size, src, dim)
     backend = _resolve(backend, src)
 
     num_entries = src.size(dim)
@@ -127,14 +133,21 @@ def _resolve(backend: str | None, src: Tensor) -> str:
 
 
 def _check(src: Tensor, index: Tensor, dim: int) -> int:
-    if not src.is_floating_point() or src.dim() == 0:
+    for name, value in (('src', src), ('index', index)):
+        if not isinstance(value, Tensor):
+            raise BCMError(f'{name} must be a tensor (got {type(value)})')
+        if value.layout != torch.strided or value.is_meta:
+            raise BCMError(
+                f'{name} must be a dense tensor with data (got layout '
+                f'{value.layout} on {value.device})'
+            )
+    if not src.is_floating_point():
+        raise BCMError(f'src must be of floating dtype (got {src.dtype})')
+    if src.dim() == 0:
+        raise BCMError('src must have at least one dimension (got a scalar)')
+    if not isinstance(dim, int) or not -src.dim() <= dim < src.dim():
         raise BCMError(
-            'src must be of floating dtype, with at least one dimension (got '
-            f'{src.dtype} of shape {tuple(src.shape)})'
-        )
-    if not -src.dim() <= dim < src.dim():
-        raise BCMError(
-            f'dim must lie in [{-src.dim()}, {src.dim() - 1}] (got {dim})'
+            f'dim must lie in [{-src.dim()}, {src.dim() - 1}] (got {dim!r})'
         )
     dim %= src.dim()
     if index.dtype != torch.long or index.shape != (src.size(dim),):
@@ -142,10 +155,30 @@ def _check(src: Tensor, index: Tensor, dim: int) -> int:
             f'index must be a long vector of length {src.size(dim)} (got '
             f'{index.dtype} of shape {tuple(index.shape)})'
         )
+    if index.device != src.device:
+        raise BCMError(
+            f'src and index must be on one device (got {src.device} and '
+            f'{index.device})'
+        )
     return dim
 
 
-def _check_groups(index: Tensor, dim_size: int) -> None:
+def _check_groups(index: Tensor, dim_size: int, src: Tensor, dim: int) -> int:
+    try:
+        dim_size = index_of(dim_size)
+    except TypeError:
+        raise BCMError(
+            f'dim_size must be an integer (got {dim_size!r})'
+        ) from None
+    if dim_size < 0:
+        raise BCMError(f'dim_size must not be negative (got {dim_size})')
+    rows = math.prod(src.shape[:dim]) * math.prod(src.shape[dim + 1 :])
+    num_bytes = rows * dim_size * (src.element_size() + 8)
+    if num_bytes > MAX_BYTES:
+        raise BCMError(
+            f'{dim_size} groups would take {num_bytes:.1e} bytes: is an entry '
+            'of index wrong?'
+        )
     bad = (index < 0) | (index >= dim_size)
     if bool(bad.any()):
         first = int(bad.nonzero()[0])
@@ -153,3 +186,4 @@ def _check_groups(index: Tensor, dim_size: int) -> None:
             f'index must lie in [0, {dim_size}) (got {int(index[first])} at '
             f'position {first})'
         )
+    return dim_size

@@ -164,12 +164,12 @@ def load(name: str, pairs: int) -> tuple[Data, Queries]:
         return data, _scenarios(path, data, pairs)
     if path.parent.name == 'voxel':
         data = from_occupancy(np.load(path)['occupied'])
-        return data, _sampled(data, min(pairs, 200))
+        return data, sampled(data, min(pairs, 200))
     data = read_npz(path)
     for there in (_workload(path), path.with_suffix('.queries.npz')):
         if there.exists():
             return data, _stored(there, pairs)
-    return data, _sampled(data, min(pairs, 200))
+    return data, sampled(data, min(pairs, 200))
 
 
 def sampling(name: str) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def _scenario_files(path: Path) -> list[Path]:
 def _scenarios(path: Path, data: Data, pairs: int) -> Queries:
     found = _scenario_files(path)
     if not found:
-        return _sampled(data, min(pairs, 200))
+        return sampled(data, min(pairs, 200))
     queries = Queries(*read_scenarios(found[0], data))
     # They come from short to long: take them evenly.
     count = min(pairs, queries.cost.numel())
@@ -210,8 +210,9 @@ def _scenarios(path: Path, data: Data, pairs: int) -> Queries:
     return Queries(*(part[pick] for part in queries))
 
 
-def _sampled(data: Data, pairs: int) -> Queries:
-    starts, goals = sample_queries(data, pairs, seed=42)
+def sampled(data: Data, pairs: int, seed: int = 42) -> Queries:
+    """Random queries of a graph."""
+    starts, goals = sample_queries(data, pairs, seed=seed)
     return Queries(starts, goals, Dijkstra(data)(starts, goals).cost)
 
 

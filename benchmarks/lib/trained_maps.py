@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from math import isfinite
 from typing import Any
 
+import torch
+from torch import Tensor
 from torch_geometric import seed_everything
 from torch_geometric.data import Data
 
@@ -64,6 +67,15 @@ def fit_config(targets: str = 'sweeps', **settings: Any) -> FitConfig:
     settings['targets'] = TARGETS[targets](**own)
     make = FitConfig.paper if targets == 'paper' else FitConfig
     return make(**settings)
+
+
+def library_soap(
+    parameters: Iterable[Tensor], lr: float
+) -> torch.optim.Optimizer:
+    """The optimiser of another library instead of ours."""
+    from pytorch_optimizer import SOAP
+
+    return SOAP(parameters, lr=lr, weight_decay=0.0)
 
 
 def settings_of(model: BCM) -> Row:

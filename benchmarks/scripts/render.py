@@ -19,6 +19,7 @@ from benchmarks.tables.planning import PLANNING_TABLES
 from benchmarks.tables.real import REAL_TABLES
 from benchmarks.tables.stress import STRESS_TABLES
 from benchmarks.tables.training import TRAINING_TABLES
+from benchmarks.tables.widths import WIDTH_TABLES
 
 FILES = [
     FOLDER.parent / 'README.md',
@@ -33,6 +34,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **PAPER_TABLES,
     **PLANNING_TABLES,
     **REAL_TABLES,
+    **WIDTH_TABLES,
     **STRESS_TABLES,
 }
 MARK = re.compile(r'(<!-- table: (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)

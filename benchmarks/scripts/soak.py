@@ -22,6 +22,7 @@ import resource
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -127,7 +128,9 @@ def one_round(
     evaluate(proven, data, starts, goals)
     Planner(model, data).distance_matrix(starts[:20], goals[:20])
     after = changed(data, generator)
-    fit(model, after, config)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', UserWarning)  # it is another graph
+        fit(model, after, config)
     starts, goals = sample_queries(after, queries, seed=number)
     report = evaluate(Planner(model, after), after, starts, goals)
     model.save(folder / 'map')

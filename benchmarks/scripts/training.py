@@ -14,7 +14,7 @@ as our own row of seed 42 took in its time, however busy the machine is.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.lib.flags import part_flags, run_parts
@@ -43,6 +43,7 @@ from benchmarks.lib.trained_maps import (
     ended_by,
     fit_config,
     grid_map_name,
+    library_soap,
     settings_of,
     trained_map,
     training_of,
@@ -114,15 +115,6 @@ def _steps_in_time(results: Results, key: Row) -> int:
     if row is None or row.get('ended_by', 'time') != 'time':
         raise SystemExit(f'--same-steps needs this row first: {key}')
     return row['steps']
-
-
-def library_soap(
-    parameters: Iterable[Tensor], lr: float
-) -> torch.optim.Optimizer:
-    """The optimiser of another library instead of ours."""
-    from pytorch_optimizer import SOAP
-
-    return SOAP(parameters, lr=lr, weight_decay=0.0)
 
 
 AVERAGED = 'weights: mean of the last tenth'

@@ -188,7 +188,7 @@ def test_same_seed_same_map_and_random_numbers_stay() -> None:
         (np.zeros(4, dtype=bool), 'two or more dimensions'),
         ('missing.npz', 'there is no file'),
         ('streets.txt', 'no graph that can be read'),
-        (None, 'expected a torch_geometric'),
+        (None, 'a PyG Data, a networkx graph'),
         (nx.DiGraph([(0, 1)]), 'coordinates'),
     ],
 )

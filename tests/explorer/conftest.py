@@ -3,7 +3,8 @@ from collections.abc import Iterator
 import pytest
 from headless import Page, browser_page
 from torch_geometric.data import Data
-from town import streets
+
+from docs.explorers import streets
 
 
 @pytest.fixture(scope='session')

@@ -114,7 +114,8 @@ def _start(folder: Path) -> Any:
     webdriver = pytest.importorskip(
         'selenium.webdriver', reason='selenium is not installed'
     )
-    browser = shutil.which('chromium') or shutil.which('chromium-browser')
+    names = ('chromium', 'chromium-browser', 'google-chrome')
+    browser = next(filter(None, map(shutil.which, names)), None)
     driver = shutil.which('chromedriver')
     if browser is None or driver is None:
         pytest.skip('chromium and chromedriver are not installed')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { kernelOf, plainKernel } from '../../bcm_pyg/explorer/kernel.js';
+import { kernelOf, plainKernel, product } from '../../bcm_pyg/explorer/kernel.js';
 import { MapScorer } from '../../bcm_pyg/explorer/map.js';
 import { gridGraph, random, randomMap } from './graphs.mjs';
 
@@ -27,7 +27,6 @@ const near = (one, two) => (
 
 test('compiled functions are there, and agree with their plain twins', () => {
   const [size, width, rows] = [32, 48, 6];
-  const next = random(5);
   const memories = [1, 2].map(() => new WebAssembly.Memory({ initial: 1 }));
   const begin = random(9);
   const numbers = Array.from({ length: 16384 }, () => 4 * (begin() - 0.5));
@@ -47,7 +46,27 @@ test('compiled functions are there, and agree with their plain twins', () => {
   for (let at = 0; at < fast.length; at++) {
     assert.ok(near(fast[at], slow[at]), `${at}: ${fast[at]} ${slow[at]}`);
   }
-  assert.ok(next() < 1);
+});
+
+test('products agree with sums', () => {
+  const [rows, columns, width] = [67, 5, 19]; // more than a batch, odd sizes
+  const next = random(6);
+  const numbers = (length) => Float32Array.from({ length }, () => next() - 0.5);
+  const [x, weight, bias] = [rows * columns, width * columns, width].map(numbers);
+  const fill = (row, out) => (
+    out.set(x.subarray(row * columns, (row + 1) * columns)));
+  for (const bytes of [BYTES, undefined]) {
+    const out = product(fill, rows, weight, columns, bias, bytes);
+    assert.equal(out.length, rows * width);
+    for (let at = 0; at < out.length; at++) {
+      const [row, column] = [Math.floor(at / width), at % width];
+      let wanted = bias[column];
+      for (let k = 0; k < columns; k++) {
+        wanted += x[row * columns + k] * weight[column * columns + k];
+      }
+      assert.ok(near(out[at], wanted));
+    }
+  }
 });
 
 test('without compiled functions the twins are used', () => {

@@ -5,12 +5,12 @@ import pytest
 import torch
 from small_fits import tiny
 from torch_geometric.data import Data
-from town import streets
 
-from bcm_pyg import BCM, Planner, fit, planning_graph
+from bcm_pyg import BCM, CognitiveMap, Planner, fit, planning_graph
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.explorer import page_map, write_explorer
 from bcm_pyg.graph import from_occupancy, simplify_graph
+from docs.explorers import streets
 
 READOUTS = [
     'greedy',
@@ -101,6 +101,37 @@ def test_routes_agree_with_planners(page, world):
     assert page.errors() == []
 
 
+def test_closed_edges_agree_with_planners(page, world):
+    path, data, model = world
+    page.open(path)
+    is_full = isinstance(data, Data)
+    full = data if is_full else data.full
+    rounded = page_map(model, data)
+    parts = {'simplified': None if is_full else data, 'readout': 'corridor'}
+    atlas = CognitiveMap(full, rounded, **parts)
+    starts, goals = sample_queries(full, 60, seed=6)
+    # What the routes of some queries use is closed for all.
+    used = [atlas.planner(starts[q], goals[q]).path(0)[:2] for q in range(4)]
+    known = set(zip(*full.edge_index.tolist(), strict=True))
+    both = [*map(tuple, used), *(pair[::-1] for pair in map(tuple, used))]
+    names = atlas.names
+    edges = [(names[u], names[v]) for u, v in {*both} & known]
+    plan = atlas.close(edges).planner(starts, goals)
+    found = page.run(
+        'const [used, starts, goals] = arguments; const { session } = explorer;'
+        'const pairs = new Set(used.map(([a, b]) => session.pairOf(a, b)));'
+        'for (const pair of pairs) session.toggle(pair);'
+        'return starts.map((start, query) => session.planner.route('
+        '  "corridor", start, goals[query]).nodes);',
+        used,
+        starts.tolist(),
+        goals.tolist(),
+    )
+    same = [found[q] == plan.path(q) for q in range(60)]
+    assert sum(same) >= 59
+    assert page.errors() == []
+
+
 @pytest.fixture(scope='module')
 def grid_page(page, tmp_path_factory):
     """A grid of 12 x 12 with snapshots, opened anew for each test."""
@@ -152,7 +183,7 @@ def test_keyboard(shown):
     start.send_keys(keys.ARROW_LEFT * 3)  # no further than the border
     shown.settle()
     assert shown.run('return explorer.session.start') == 12
-    assert start.get_attribute('aria-label') == 'Start: 12'
+    assert start.get_attribute('aria-label') == 'start: 12'
     start.send_keys(keys.TAB)
     active = shown.run('return document.activeElement.id')
     assert active == 'goal'

@@ -38,6 +38,23 @@ def test_occupancy_is_a_matrix_of_its_free_cells():
     assert layout.ground is None  # all steps of a length cost the same
 
 
+def test_walls_at_the_rim_are_part_of_a_matrix():
+    occupied = np.ones((5, 6), dtype=bool)
+    occupied[1:4, 2:5] = False
+    data = from_occupancy(occupied)
+    layout = layout_of(data)
+    assert layout.frame == (6, 5)
+    assert (layout.x.min(), layout.x.max()) == (2, 4)
+    assert (layout.y.min(), layout.y.max()) == (1, 3)
+    for name in ('pos', 'coord', 'grid_size'):  # x and y
+        data[name] = data[name].flip(1)
+    data.matrix_axes = torch.tensor([[1, 0]])
+    turned = layout_of(planning_graph(data))
+    assert turned.frame == (6, 5)
+    assert np.array_equal(turned.x, layout.x)
+    assert np.array_equal(turned.y, layout.y)
+
+
 def test_streets_are_points():
     layout = layout_of(path_graph([[0.0, 0.0], [10.0, 5.0], [30.0, 0.5]]))
     assert not layout.cells
@@ -70,6 +87,13 @@ def test_given_ground():
     layout = layout_of(data, np.arange(16.0))
     assert layout.ground is not None
     assert layout.ground[0] < layout.ground[15]
+
+
+def test_no_positions():
+    data = path_graph([[0.0, 0.0], [1.0, 0.0]])
+    del data.pos
+    with pytest.raises(BCMError, match='an explorer needs them'):
+        layout_of(data)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.explorer import page_map, write_explorer
 from bcm_pyg.explorer.export import MAX_NODES
 from bcm_pyg.graph import simplify_graph
+from docs.explorers import write_pages
 
 HOSTILE = ['</script><script>alert(1)</script>', '"\'><img src=x>', '\u202eabc']
 
@@ -75,7 +76,7 @@ def test_small(tmp_path):
     data = weighted_grid('ushape', 40, 'wide', 42)
     path = tmp_path / 'page.html'
     write_explorer(path, BCM.from_data(data, hidden_channels=128), data)
-    assert path.stat().st_size < 200_000
+    assert path.stat().st_size < 150_000
 
 
 def test_a_map_of_5000_nodes_takes_a_megabyte(tmp_path):
@@ -158,6 +159,15 @@ def test_simplified(tmp_path, comb):
     assert 'forced' in [entry[0] for entry in about['arrays']]
     nodes = page_map(model, graph).project_nodes(graph.data)
     assert nodes.size(0) == graph.node.numel()
+
+
+def test_pages_of_the_site(tmp_path):
+    write_pages(tmp_path, budget=0.5)
+    grid = about_of(tmp_path / 'grid.html')
+    assert grid['cells'] and len(grid['maps']) > 1
+    town = about_of(tmp_path / 'streets.html')
+    arrays = [entry[0] for entry in town['arrays']]
+    assert {'bend_x', 'forced'} <= set(arrays)
 
 
 def test_files_are_shipped():

@@ -74,3 +74,9 @@ def test_unknown_names(names: tuple, asked: object, match: str) -> None:
 def test_names_must_differ() -> None:
     with pytest.raises(BCMError, match='same label'):
         Names(Data(num_nodes=2, node_id=torch.tensor([5, 5])))
+
+
+def test_names_that_were_left_out() -> None:
+    data = Data(num_nodes=2, node_id=as_node_id(['a', 'b']), dropped_nodes=3)
+    with pytest.raises(BCMError, match='3 nodes outside of the largest'):
+        Names(data).node('x')

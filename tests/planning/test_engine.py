@@ -391,8 +391,10 @@ def test_scratch_memory_is_kept_and_bounded(grid: Data) -> None:
     planner(*sample_queries(grid, 200, seed=0))
     assert 1 <= len(arrays.free) <= torch.get_num_threads()
     scratch = arrays.free[0]
-    per_node = sum(x.nbytes for x in scratch[1:]) / grid.num_nodes
+    notes, hubs = scratch[1:4], scratch[4:]
+    per_node = sum(x.nbytes for x in notes) / grid.num_nodes
     assert 112 <= per_node < 112.1  # as the documents say
+    assert sum(x.nbytes for x in hubs) <= 16 * grid.num_edges
     # Stamps start anew before they run out.
     wanted = planner(0, 99)
     scratch.count[:, CLOCK] = 2**30

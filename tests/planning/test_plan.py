@@ -167,16 +167,18 @@ def test_to_frame(diamond):
         'lower_bound',
         'nodes',
     ]
-    assert frame.start.tolist() == [0, None, 4]
-    assert frame.goal.tolist() == [3, None, 4]
+    assert frame.start.tolist() == [0, 0, 4]
+    assert frame.goal.tolist() == [3, 4, 4]
     assert frame.success.tolist() == [True, False, True]
     assert frame.cost.tolist() == [2, float('inf'), 0]
     assert frame.nodes.tolist() == [[0, 1, 3], [], [4]]
     diamond.node_id = ['a', 'b', 'c', 'd', 'e']
     named = plan.to_frame(diamond)
-    assert named.goal.tolist() == ['d', None, 'e']
+    assert named.goal.tolist() == ['d', 'e', 'e']
     assert named.nodes[0] == ['a', 'b', 'd']
     assert len(Plan.empty('cpu').to_frame()) == 0
+    unknown = replace(plan, starts=None, goals=None).to_frame()
+    assert unknown.start.tolist() == [0, None, 4]
 
 
 def test_to_frame_without_pandas(diamond, monkeypatch):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 
 import pytest
 import torch
-from helpers import ALL_READOUTS, random_graph
+from helpers import ALL_READOUTS, random_graph, tiny_map
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -111,3 +115,58 @@ def test_proofs(graph: Data, option: dict[str, float]) -> None:
     found = in_threads(shared, routes, queries)
     for one, two in zip(expected, found, strict=True):
         assert all(map(torch.equal, one, two))
+
+
+# Interrupted, forked, spawned -------------------------------------------------
+
+
+class Stopped(BaseException):
+    """Like Ctrl-C, which pytest would take for its own."""
+
+
+@pytest.mark.parametrize('threads', [1, 2])
+@pytest.mark.parametrize('readout', ALL_READOUTS, ids=str)
+def test_a_batch_that_is_interrupted(readout: Readout, threads: int) -> None:
+    """It ends within a part, and the planner answers as before."""
+    data = weighted_grid('open', side=14, seed=1)
+    planner = Planner(tiny_map(data), data, readout)
+    starts, goals = sample_queries(data, 64, seed=1)
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+
+    def stop(*args: object) -> None:
+        raise Stopped
+
+    old = signal.signal(signal.SIGINT, stop)
+    # A timer of its own would get in the way of that of pytest.
+    bell = partial(os.kill, os.getpid(), signal.SIGINT)
+    try:
+        wanted = routes(planner, starts, goals)
+        for seconds in (0.001, 0.004, 0.01):
+            with pytest.raises(Stopped):
+                threading.Timer(seconds, bell).start()
+                while True:  # however fast it is
+                    planner(starts.repeat(20), goals.repeat(20))
+        again = routes(planner, starts, goals)
+    finally:
+        signal.signal(signal.SIGINT, old)
+        torch.set_num_threads(before)
+    assert all(map(torch.equal, wanted, again))
+
+
+@pytest.mark.parametrize('method', ['fork', 'spawn'])
+def test_in_another_process(method: str) -> None:
+    data = weighted_grid('open', side=8, seed=1)
+    planner = Planner(tiny_map(data), data)
+    starts, goals = sample_queries(data, 40, seed=1)
+    wanted = planner(starts, goals)
+    context = multiprocessing.get_context(method)
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        ends = starts.tolist(), goals.tolist()
+        found = pool.submit(costs, planner, *ends).result(timeout=200)
+    assert found == wanted.cost.tolist()
+
+
+def costs(planner: Planner, starts: list[int], goals: list[int]) -> list[float]:
+    torch.set_num_threads(2)
+    return planner(starts, goals).cost.tolist()

@@ -19,7 +19,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,6 +45,7 @@ class Attack(NamedTuple):
 
 ATTACKS = {
     'queries': Attack('planner queries', 10**6, queries.attack),
+    'close': Attack('queries around closed edges', 10**5, queries.closed),
     **{
         Path(name).suffix[1:]: Attack(
             f'damaged {Path(name).suffix} files',
@@ -53,11 +54,14 @@ ATTACKS = {
         )
         for name in FILES
     },
-    'folder': Attack('damaged map folders', 10**4, files.of_map),
+    'folder': Attack('damaged maps', 10**4, files.of_map),
+    'atlas': Attack('damaged cognitive maps', 10**4, files.of_atlas),
+    'command': Attack('commands on damaged files', 10**3, files.of_command),
     'checkpoint': Attack('damaged checkpoints', 10**4, files.of_checkpoint),
     'bombs': Attack('small files of much content', 100, bombs.attack),
-    'save': Attack('kills during save', 150, kills.of_save),
-    'fit': Attack('kills during fit', 150, kills.of_fit),
+    'save': Attack('kills during BCM.save', 100, kills.of_save),
+    'atlas_save': Attack('kills during CognitiveMap.save', 100, kills.of_atlas),
+    'fit': Attack('kills during fit', 100, kills.of_fit),
     'disk': Attack('full disks', 50, kills.of_disk),
     'pair': Attack('kills of one of two processes', 20, kills.of_pair),
 }
@@ -107,7 +111,7 @@ def main(given: list[str] | None = None) -> int:
     flags.add_argument('--write', action='store_true')
     args = flags.parse_args(given)
     torch.set_num_threads(1)  # processes are copied, threads are not
-    rows = []
+    rows, origin = [], _origin()
     for name in args.only:
         is_soak = name == 'soak'
         row = (
@@ -115,7 +119,7 @@ def main(given: list[str] | None = None) -> int:
             if is_soak
             else run(name, args.seconds, args.seed)
         )
-        rows.append({**row, **_origin(), 'seed': args.seed})
+        rows.append({**row, **origin, 'seed': args.seed})
         print(
             f'{row["what"]:32s} {row["count"]:>9,d}  '
             f'{row["failures"]} failed  {row["seconds"]:.0f} s',
@@ -128,11 +132,19 @@ def main(given: list[str] | None = None) -> int:
     return int(any(row['failures'] for row in rows))
 
 
+@cache
 def _origin() -> dict[str, str]:
-    command = ['git', 'rev-parse', '--short', 'HEAD']
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    """Date and commit, found before the first attack; + if code differs."""
+
+    def git(*args: str) -> str:
+        command = ['git', *args]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    commit = git('rev-parse', '--short', 'HEAD')
+    changed = '+' if git('status', '--porcelain', 'bcm_pyg', 'tests') else ''
     today = datetime.date.today().isoformat()
-    return {'date': today, 'commit': done.stdout.strip()}
+    return {'date': today, 'commit': commit + changed}
 
 
 def _write(rows: list[dict[str, Any]]) -> None:

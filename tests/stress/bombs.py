@@ -137,7 +137,7 @@ def rows(row: bytes, number: float) -> Callable[[float], Iterable[bytes]]:
 #: The file, what makes it, and of what.
 BOMBS: dict[str, tuple[Any, ...]] = {
     'elements': ('a.graphml', packed, b'<graphml>', times(b'<a/>', 3e7)),
-    'nodes': ('a.graphml', packed, HEAD, numbered(NODE, 2e6)),
+    'nodes': ('a.graphml', packed, HEAD, numbered(NODE, 1.5e6)),
     'edges': ('a.graphml', packed, HEAD, times(EDGE, 2e6)),
     'name': ('a.graphml', packed, HEAD, b'<node id="', times(b'a', 9e8)),
     'text': ('a.graphml', packed, HEAD, NODE[:27], times(b'1', 9e8)),

@@ -8,8 +8,9 @@ import shutil
 import signal
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from sample_files import FILES
 from small_fits import small_map, tiny
 from torch_geometric.data import Data
 
-from bcm_pyg import BCM, BCMError, fit, planning_graph
+from bcm_pyg import BCM, BCMError, CognitiveMap, fit, planning_graph
+from bcm_pyg.__main__ import main
 from bcm_pyg.io import read_file, write_file
 from bcm_pyg.io.format import config_digest
 from bcm_pyg.training.checkpoint import FORMAT
@@ -31,6 +33,7 @@ NASTY: list[Any] = [
     *(None, True, '', 'x', -1, 0, 1, 300, 2**31, 2**63, 10**30),
     *(0.5, -1e308, 1e308, [], {}, [[]], ['x'], {'name': 'grid'}),
 ]
+ENCODERS = ['interaction', 'k_hot', 'grid', 'landmark', 'node_table']
 DTYPES = [torch.bfloat16, torch.float16, torch.float64, torch.int64, torch.bool]
 
 
@@ -50,34 +53,101 @@ def of_graph(
 
 def of_map(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
     """Damages the folder of a map and loads it."""
-    data, path = _graph(), folder / 'map'
-    torch.manual_seed(0)
-    encoder = ['interaction', 'k_hot', 'grid', 'landmark', 'node_table']
-    small_map(data, str(rng.choice(encoder))).save(
-        path, dtype=str(rng.choice(['float32', 'int8']))
-    )
-    config = json.loads((path / 'config.json').read_text())
-    (weights,) = path.glob('*.safetensors')
-    kind = rng.integers(4)
-    if kind == 0:
-        whole = (path / 'config.json').read_bytes()
-        (path / 'config.json').write_bytes(damaged(whole, rng))
-    elif kind == 1:
-        weights.write_bytes(damaged(weights.read_bytes(), rng))
-    elif kind == 2:  # with digests that are right
-        _spoil(config, rng)
-        _write_config(path, config)
+    data, name = _graph(), str(rng.choice(ENCODERS))
+    dtype = str(rng.choice(['float32', 'int8']))
+    whole = folder / f'{name}-{dtype}'
+    if not whole.exists():
+        torch.manual_seed(0)
+        small_map(data, name).save(whole, dtype=dtype)
+    path = _damaged_folder(whole, rng)
+    return _refused(partial(_load, path, data), path)
+
+
+def of_atlas(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
+    """Damages the folder of a cognitive map and asks it for a route."""
+    path = _damaged_folder(_whole_atlas(rng, folder), rng)
+
+    def ask() -> None:
+        atlas = CognitiveMap.load(path)
+        names = atlas.names
+        atlas.route(names[0], names[-1])
+
+    return _refused(ask, path)
+
+
+def of_command(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
+    """The command line on damaged files: an exit code, and one line."""
+    if rng.random() < 0.5:
+        path = _damaged_folder(_whole_atlas(rng, folder), rng)
+        verbs = [['info'], ['route', 'a', 'b'], ['evaluate', '--queries', '2']]
+        verb, *rest = verbs[rng.integers(3)]
+        command = [verb, str(path), *rest]
     else:
-        tensors = safetensors.torch.load(weights.read_bytes())
+        name = str(rng.choice([n for n in FILES if not n.endswith('.scen')]))
+        path = folder / name
+        path.write_bytes(damaged(FILES[name][0], rng))
+        out = str(folder / 'out')
+        command = ['learn', str(path), '--budget', '0', '--out', out]
+    shown, errors, code = StringIO(), StringIO(), None
+
+    def run() -> None:
+        nonlocal code
+        with redirect_stdout(shown), redirect_stderr(errors):
+            code = main(command)
+
+    count, failures = _refused(run, command)
+    if code not in (None, 0, 1, 2):
+        failures.append(f'{command} ended with {code}')
+    if code == 2 and len(errors.getvalue().splitlines()) != 1:
+        failures.append(f'{command} says {errors.getvalue()!r}')
+    return count, failures
+
+
+def _whole_atlas(rng: np.random.Generator, folder: Path) -> Path:
+    """The folder of a cognitive map, plain or simplified."""
+    simplify = bool(rng.integers(2))
+    whole = folder / f'atlas-{simplify}'
+    if not whole.exists():
+        ring = torch.arange(20)  # with two chords
+        ends = torch.stack([ring, ring.roll(1)])
+        ends = torch.cat([ends, torch.tensor([[0, 5], [10, 15]])], 1)
+        data = Data(
+            pos=torch.rand(20, 2),
+            edge_index=torch.cat([ends, ends.flip(0)], 1),
+            edge_cost=torch.ones(44),
+            node_id=[f'n{node}' for node in range(20)],
+        )
+        config = tiny(steps=2, validation_queries=0)
+        CognitiveMap.learn(
+            data, config=config, simplify=simplify, snapshots=1
+        ).save(whole)
+    return whole
+
+
+def _damaged_folder(whole: Path, rng: np.random.Generator) -> Path:
+    """A copy, of which the bytes of a file or what it says is damaged."""
+    path = whole.with_name('damaged')
+    shutil.rmtree(path, ignore_errors=True)
+    shutil.copytree(whole, path)
+    file = path / str(rng.choice(sorted(p.name for p in path.iterdir())))
+    if rng.random() < 0.4:
+        file.write_bytes(damaged(file.read_bytes(), rng))
+        return path
+    config = json.loads((path / 'config.json').read_text())
+    if file.suffix == '.json':  # with digests that are right
+        _spoil(config, rng)
+    else:
+        tensors = safetensors.torch.load(file.read_bytes())
         _spoil_tensors(tensors, rng)
         content = safetensors.torch.save(tensors)
         digest = hashlib.sha256(content).hexdigest()
-        config['files']['map'] = {'sha256': digest, 'bytes': len(content)}
-        _write_config(path, config)
-        (path / f'map-{digest[:16]}.safetensors').write_bytes(content)
-    found = _refused(partial(_load, path, data), path)
-    shutil.rmtree(path)
-    return found
+        name = file.name.partition('-')[0]
+        config['files'][name] = {'sha256': digest, 'bytes': len(content)}
+        (path / f'{name}-{digest[:16]}.safetensors').write_bytes(content)
+    config.pop('sha256', None)
+    config['sha256'] = config_digest(config)
+    (path / 'config.json').write_text(json.dumps(config))
+    return path
 
 
 def of_checkpoint(
@@ -170,12 +240,6 @@ def _graph() -> Data:
     )
 
 
-def _write_config(folder: Path, config: dict[str, Any]) -> None:
-    config.pop('sha256', None)
-    config['sha256'] = config_digest(config)
-    (folder / 'config.json').write_text(json.dumps(config))
-
-
 def _spoil(config: Any, rng: np.random.Generator) -> None:
     """Sets or removes an entry of nested dictionaries and lists."""
     while isinstance(config, (dict, list)) and config:
@@ -193,6 +257,8 @@ def _spoil(config: Any, rng: np.random.Generator) -> None:
 def _spoil_tensors(
     tensors: dict[str, torch.Tensor], rng: np.random.Generator
 ) -> None:
+    if not tensors:
+        return
     name = str(rng.choice(sorted(tensors)))
     value, kind = tensors[name], rng.integers(5)
     if kind == 0:
@@ -207,5 +273,6 @@ def _spoil_tensors(
         numbers = [-1e30, 1e30, 1e19, float('nan'), float('inf'), -1.0, 127.0]
         number = numbers[rng.integers(len(numbers))]
         if not value.is_floating_point():
-            number = float(rng.integers(-100, 100))
+            least = -100 if value.dtype.is_signed else 0
+            number = float(rng.integers(least, 100))
         value.view(-1)[int(rng.integers(value.numel()))] = number

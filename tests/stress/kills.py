@@ -12,13 +12,14 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 import torch.distributed as dist
 from small_fits import small_map, tiny, weights
 
-from bcm_pyg import BCM, BCMError, FitConfig, fit
+from bcm_pyg import BCM, BCMError, CognitiveMap, FitConfig, fit
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.training import checkpoint as checkpoints
 
@@ -30,24 +31,46 @@ def of_save(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
     """Kills a process that saves; a map is the old one or the new one."""
     data = weighted_grid('open', side=6, seed=1)
     models = [_model(data, seed) for seed in (1, 2)]
-    models[0].save(folder / 'map')
+    return _killed_saves(rng, folder, models, lambda p: BCM.load(p, data))
+
+
+def of_atlas(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
+    """The same of a cognitive map, whose folder has four files."""
+    data = weighted_grid('open', side=6, seed=1)
+    models = [BCM.from_data(data, channels=4) for _ in range(2)]
+    atlases = [CognitiveMap(data, model) for model in models]
+    return _killed_saves(rng, folder, atlases, CognitiveMap.load)
+
+
+def _killed_saves(
+    rng: np.random.Generator,
+    folder: Path,
+    maps: list[Any],
+    load: Callable[[Path], Any],
+) -> tuple[int, list[str]]:
+    path = folder / 'map'
+    maps[0].save(path)
+    files = len(os.listdir(path))
 
     def save() -> None:
         for turn in range(1000):
-            models[turn % 2].save(folder / 'map')
+            maps[turn % 2].save(path)
 
     _kill(_begin(save), rng.uniform(0, 0.1))
     failures = []
     try:
-        found = weights(BCM.load(folder / 'map', data))
-        if found not in [weights(model) for model in models]:
+        if _weights(load(path)) not in list(map(_weights, maps)):
             failures.append('neither the old map nor the new one')
     except BCMError as error:
         failures.append(f'the map is lost: {error}')
-    models[0].save(folder / 'map')
-    if len(os.listdir(folder / 'map')) != 2:
-        failures.append(f'leftovers: {os.listdir(folder / "map")}')
+    maps[0].save(path)
+    if len(os.listdir(path)) != files:
+        failures.append(f'leftovers: {os.listdir(path)}')
     return 1, failures
+
+
+def _weights(saved: Any) -> dict[str, list[Any]]:
+    return weights(saved if isinstance(saved, BCM) else saved.model)
 
 
 def of_fit(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:

@@ -12,7 +12,14 @@ from scipy.sparse.csgraph import dijkstra
 from torch import Tensor
 from torch_geometric.data import Data
 
-from bcm_pyg import BCM, BCMError, Plan, Planner, planning_graph
+from bcm_pyg import (
+    BCM,
+    BCMError,
+    CognitiveMap,
+    Plan,
+    Planner,
+    planning_graph,
+)
 from bcm_pyg.baselines import APSP, CPD, Dijkstra
 from bcm_pyg.graph import SimplifiedGraph, simplify_graph
 from bcm_pyg.metrics import check_plan
@@ -50,6 +57,42 @@ def attack(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
         reasons = wrong(plan, data, starts, goals, best, complete, excess)
         failures += [f'{what}: {reason}' for reason in reasons]
     return count, failures
+
+
+def closed(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
+    """A cognitive map of which some edges are closed, and alternatives."""
+    data = random_graph(rng)
+    simplified, core = None, data
+    try:
+        if rng.random() < 0.5:
+            simplified = simplify_graph(data)
+            core = simplified.data
+    except BCMError:
+        pass
+    torch.manual_seed(int(rng.integers(2**31)))
+    readout = ALL_READOUTS[rng.integers(2, len(ALL_READOUTS))]
+    atlas = CognitiveMap(
+        data, tiny_map(core), simplified=simplified, readout=readout
+    )
+    num = int(data.num_edges)
+    shut = rng.permutation(num)[: rng.integers(1, max(2, num // 2))]
+    if len(shut) == num:  # a graph has an edge
+        return 0, []
+    view = atlas.close(data.edge_index[:, shut].T.tolist())
+    nodes = torch.arange(data.num_nodes)
+    starts, goals = torch.cartesian_prod(nodes, nodes).T
+    plan, best = view.routes(starts, goals), all_distances(view.data)
+    reasons = wrong(plan, view.data, starts, goals, best, True, None)
+    query = int(rng.integers(len(plan)))
+    start, goal = int(starts[query]), int(goals[query])
+    routes = view.alternatives(start, goal)
+    if bool(routes) != bool(best[query].isfinite()):
+        reasons.append('alternatives to where none leads, or none')
+    least = float(best[query])
+    for route in routes:
+        if not least * (1 - TOLERANCE) <= route.cost <= least * 1.4001:
+            reasons.append('an alternative below the best, or far above')
+    return len(plan) + 1, [f'{view}: {reason}' for reason in reasons]
 
 
 def random_graph(rng: np.random.Generator) -> Data:

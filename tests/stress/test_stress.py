@@ -18,7 +18,8 @@ def test_a_slice(name: str) -> None:
 
 @pytest.mark.parametrize('name', ['name', 'places', 'long map', 'nodes'])
 def test_small_files_take_little_memory(name: str, tmp_path) -> None:
-    assert bombs.explode(name, tmp_path, 0.05) < bombs.MOST / 4
+    # A twentieth is read in full, 90 bytes an edge.
+    assert bombs.explode(name, tmp_path, 0.05) < bombs.MOST / 2
 
 
 def test_every_bomb_is_small(tmp_path) -> None:

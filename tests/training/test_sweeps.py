@@ -19,8 +19,12 @@ INFINITE = float('inf')
 TERMINALS = ['calibrated', 'paper']
 
 
-def make_sweeper(data: Data, terminal: str) -> Sweeper:
-    return Sweeper(Adjacency.from_data(data), data.edge_cost, terminal)
+def make_sweeper(data: Data, terminal: str, plain: bool = False) -> Sweeper:
+    out = Sweeper(Adjacency.from_data(data), data.edge_cost, terminal)
+    assert out.kernels is not None
+    if plain:  # as on a GPU
+        out.kernels = None
+    return out
 
 
 def slow_sweep(
@@ -91,11 +95,13 @@ def test_as_the_definition(
     value = torch.randint(20, (data.num_nodes, 3), generator=generator).float()
     value[torch.rand(value.shape, generator=generator) < 0.3] = INFINITE
     before = value.clone()
-    swept = make_sweeper(data, terminal)(value, goals, times)
-    assert swept.tolist() == slow_sweep(
+    expected = slow_sweep(
         data, before.tolist(), goals.tolist(), terminal, times
     )
-    assert torch.equal(value, before)
+    for plain in (False, True):
+        swept = make_sweeper(data, terminal, plain)(value, goals, times)
+        assert swept.tolist() == expected
+        assert torch.equal(value, before)
 
 
 @pytest.mark.parametrize('terminal', TERMINALS)
@@ -105,8 +111,9 @@ def test_converges_to_shortest_paths(terminal: str, graph: Data) -> None:
     data = planning_graph(graph)
     goals = torch.arange(data.num_nodes)
     value = torch.full((data.num_nodes, data.num_nodes), INFINITE)
-    swept = make_sweeper(data, terminal)(value, goals, None)
-    assert swept.tolist() == exact(data, goals.tolist(), terminal)
+    for plain in (False, True):
+        swept = make_sweeper(data, terminal, plain)(value, goals, None)
+        assert swept.tolist() == exact(data, goals.tolist(), terminal)
 
 
 def test_by_hand(diamond: Data) -> None:
@@ -126,29 +133,23 @@ def test_by_hand(diamond: Data) -> None:
 
 
 @pytest.mark.parametrize('terminal', TERMINALS)
-@pytest.mark.parametrize('max_slots', [1, 3])
-def test_nodes_of_many_edges(
-    terminal: str, max_slots: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize('threads', [1, 3])
+def test_compiled_is_plain_to_the_bit(
+    terminal: str, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    leaf = torch.arange(1, 31)  # a hub of degree 30, each leaf to the next
-    spokes = torch.stack([torch.zeros_like(leaf), leaf])
-    chain = torch.stack([leaf, leaf % 30 + 1])
-    data = planning_graph(
-        Data(
-            pos=torch.randn(31, 2),
-            edge_index=torch.cat([spokes, chain, spokes[:, :3].flip(0)], dim=1),
-            edge_cost=torch.arange(63).float() / 2,
-        )
-    )
-    monkeypatch.setattr(sweeps, 'MAX_SLOTS', max_slots)
-    goals = [0, 1, 30, 15]
-    value = torch.full((31, 4), INFINITE)
-    sweeper = make_sweeper(data, terminal)
-    swept = sweeper(value, torch.tensor(goals), None)
-    assert swept.tolist() == exact(data, goals, terminal)
-    monkeypatch.undo()
-    again = make_sweeper(data, terminal)(value, torch.tensor(goals), None)
-    assert again.tolist() == swept.tolist()
+    monkeypatch.setattr(sweeps, 'COLUMNS', 4)
+    monkeypatch.setattr(torch, 'get_num_threads', lambda: threads)
+    data = weighted_grid('ushape', side=10, costs='wide', seed=1)
+    goals = data.edge_index[0].unique()[:11]
+    value = torch.rand(100, 11) * 50
+    value[torch.rand(100) < 0.8] = INFINITE
+    for times in (0, 1, 6, None):
+        out = [
+            make_sweeper(data, terminal, plain)(value, goals, times)
+            for plain in (False, True)
+        ]
+        assert torch.equal(*out)
+        assert out[0].is_contiguous()
 
 
 def test_a_goal_may_come_twice(diamond: Data) -> None:

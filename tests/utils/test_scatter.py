@@ -229,7 +229,7 @@ def test_compiles_to_one_graph():
     ('src', 'index', 'options', 'message'),
     [
         (torch.ones(2).long(), [0, 0], {}, 'src must be of floating dtype'),
-        (torch.tensor(1.0), [0], {}, 'with at least one dimension'),
+        (torch.tensor(1.0), [0], {}, 'src must have at least one dimension'),
         (torch.ones(2), [0, 0], {'dim': 1}, r'dim must lie in \[-1, 0\]'),
         (torch.ones(2), [0, 0], {'dim': -2}, r'dim must lie in .*got -2'),
         (torch.ones(2), [0, 0, 0], {}, r'long vector of length 2 .*\(3,\)'),

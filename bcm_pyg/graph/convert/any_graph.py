@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.geo import are_degrees
@@ -37,6 +37,11 @@ def as_graph(graph: Any) -> Data:
         return _from_array(graph)
     if any(x.__module__.startswith('networkx.') for x in type(graph).__mro__):
         return _from_networkx(graph)
+    if not isinstance(graph, (Data, HeteroData)):
+        raise BCMError(
+            'a graph must be a PyG Data, a networkx graph, a path or an '
+            f'occupancy array (got {type(graph).__name__})'
+        )
     return planning_graph(graph)
 
 
@@ -111,7 +116,9 @@ def _from_parts(
         cost = 'length' if is_osmnx else None
         return build(nodes, edges, cost, position, lonlat, labels)
     except BCMError as error:
+        if 'pos=' not in str(error) and 'cost=' not in str(error):
+            raise
         raise BCMError(
-            f'{error} (in from_networkx of bcm_pyg.graph, and pass what it '
-            'returns)'
+            f'{error} (as arguments of bcm_pyg.graph.from_networkx, and pass '
+            'what it returns)'
         ) from None

@@ -79,6 +79,5 @@ def test_a_forced_map_that_does_not_fit_says_so(
     diamond: Data, grid: Data, tmp_path: Path
 ) -> None:
     BCM.from_data(diamond, 'one_hot').save(tmp_path)
-    model = BCM.load(tmp_path, grid, force=True)
     with pytest.raises(BCMError, match='for 5 nodes .got a graph of 100'):
-        model.project_nodes(grid)
+        BCM.load(tmp_path, grid, force=True)

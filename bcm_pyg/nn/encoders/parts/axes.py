@@ -125,8 +125,8 @@ def finite_bounds(
         most = torch.finfo(torch.float32).max / 4
         if not -most <= low <= high <= most:
             raise BCMError(
-                f'bounds must be finite in float32 and ascending (axis {axis} '
-                f'has {low}, {high})'
+                f'bounds must be finite and ascending (axis {axis} has '
+                f'{low}, {high}) in float32'
             )
     return out
 

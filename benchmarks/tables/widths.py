@@ -1,0 +1,78 @@
+"""Tables of small maps: how wide, and how they are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from benchmarks.lib.results import Results, Row
+from benchmarks.tables.markdown import NOT_RUN, markdown, number, spread
+
+GRAPHS = {'ushape40': 'U, wide, N = 1600', 'ushape100': 'U, wide, N = 10,000'}
+CLOCKS = {'cpu': 'CPU s, one thread', 'wall': 's, all cores'}
+
+
+def _groups(name: str, *fields: str) -> dict[tuple, list[Row]]:
+    """Rows that differ by their seed alone."""
+    out: dict[tuple, list[Row]] = {}
+    for row in Results(name).rows:
+        out.setdefault(tuple(row[field] for field in fields), []).append(row)
+    return out
+
+
+def widths_table() -> str:
+    """One line for each map, graph by graph, small maps first."""
+    fields = ('graph', 'budget_seconds', 'clock', 'parameters')
+    groups = _groups('widths', *fields)
+    lines = []
+    for (graph, seconds, clock, parameters), rows in sorted(groups.items()):
+        first = rows[0]
+        size, more = first['int8_bytes'], first['graph_bytes']
+        lines.append(
+            [
+                GRAPHS.get(graph, graph),
+                f'{first["width"]}, {first["channels"]}',
+                f'{parameters:,}',
+                f'{first["float32_bytes"] / 1e3:.1f}',
+                f'{size / 1e3:.1f} ({(size + more) / 1e3:.1f})',
+                f'{seconds:g} {CLOCKS[clock]}',
+                number(first['steps'], 0),
+                f'{first["step_ms"]:.1f}',
+                f'{first["hop_us"]:.1f}',
+                f'{min(row["success_rate"] for row in rows):.3f}',
+                spread([row['gap'] for row in rows], 2),
+                spread([row['int8_gap'] for row in rows], 2),
+                spread([row['corridor_gap'] for row in rows], 3),
+                spread([row['distance_error'] for row in rows], 1),
+            ]
+        )
+    head = ['graph', 'width, channels', 'parameters', 'float32 kB']
+    head += ['int8 kB (with the graph)', 'training', 'steps', 'step ms']
+    head += ['hop µs', 'SR', 'Gap %', 'in int8', 'Corridor Gap %', 'MRE %']
+    return markdown(head, lines) if lines else f'{NOT_RUN}.'
+
+
+def tuning_table() -> str:
+    """One line for each setting, all seeds: how many steps they had differs."""
+    lines = []
+    fields = ('side', 'cpu_seconds', 'name')
+    for (side, seconds, name), rows in _groups('tuning', *fields).items():
+        lines.append(
+            [
+                f'U, wide, N = {side**2:,}',
+                f'{seconds:g}',
+                name,
+                ' / '.join(number(row['steps'], 0) for row in rows),
+                ' / '.join(f'{row["step_ms"]:.1f}' for row in rows),
+                ' / '.join(f'{row["gap"]:.2f}' for row in rows),
+                ' / '.join(f'{row["distance_error"]:.2f}' for row in rows),
+                ', '.join(str(row['seed']) for row in rows),
+            ]
+        )
+    head = ['graph', 'CPU s', 'change', 'steps', 'step ms', 'Gap %', 'MRE %']
+    return markdown([*head, 'seeds'], lines) if lines else f'{NOT_RUN}.'
+
+
+WIDTH_TABLES: dict[str, Callable[[], str]] = {
+    'widths': widths_table,
+    'tuning': tuning_table,
+}

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from bcm_pyg import BCM, FitConfig
+from bcm_pyg.datasets import weighted_grid
+from benchmarks.lib import cpu_time
+from benchmarks.lib.cpu_time import fit_for_cpu_seconds
+from benchmarks.lib.results import Results
+from benchmarks.scripts import tuning, widths
+from benchmarks.tables.widths import tuning_table, widths_table
+
+
+def test_nothing_run(folders: Path) -> None:
+    assert widths_table() == tuning_table() == 'not run yet.'
+
+
+def test_a_budget_of_cpu_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu_time, 'WARM', 1)
+    monkeypatch.setattr(cpu_time, 'TIMED', 4)
+    data = weighted_grid('ushape', 10, 'wide', 1)
+    model = BCM.from_data(data, hidden_channels=8, channels=4)
+    config = FitConfig(steps=1, seed=3, validation_queries=0)
+    history, step = fit_for_cpu_seconds(model, data, config, 0.05)
+    assert history.steps == max(1, round(50 / step))
+    assert model.info.training['config']['seed'] == 3
+
+
+def test_widths(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu_time, 'WARM', 1)
+    monkeypatch.setattr(cpu_time, 'TIMED', 2)
+    threads = torch.get_num_threads()
+    flags = '--quick --cpu --budget 0.02 --pairs 5 --graphs ushape40'
+    try:
+        for _ in range(2):  # the second time there is nothing to do
+            widths.main([*flags.split(), '--widths', '8', '--channels', '4'])
+    finally:
+        torch.set_num_threads(threads)
+    path = folders / 'quick' / 'widths.json'
+    (row,) = json.loads(path.read_text())['rows']
+    # By hand: tables of 10 + 10 rows, three layers.
+    assert row['parameters'] == 20 * 4 + (12 * 8 + 8) + 2 * (8 * 8 + 8)
+    assert row['float32_bytes'] == 4 * row['parameters']
+    assert row['int8_bytes'] < row['float32_bytes'] / 2
+    assert row['graph_bytes'] == 4 * 101 + 8 * 262
+    assert row['clock'] == 'cpu' and row['hop_us'] > 0
+    for seed, gap in ((42, 1.0), (111, 2.0)):
+        own = {**row, 'graph': 'ushape40', 'seed': seed, 'gap': gap}
+        Results('widths').add(own)
+    lines = widths_table().splitlines()
+    assert len(lines) == 3
+    assert lines[2].startswith('| U, wide, N = 1600 | 8, 4 | 328 | 1.3 | 0.')
+    assert '| 1.50 ± 0.71 |' in lines[2]
+    widths.main(['--quick', '--figure'])
+    for ending in ('png', 'svg'):
+        picture = folders / 'quick' / f'widths.{ending}'
+        assert 1_000 < picture.stat().st_size < 150_000
+
+
+def test_tuning(folders: Path) -> None:
+    row = {'side': 40, 'cpu_seconds': 90.0, 'name': 'default', 'steps': 7_000}
+    row |= {'step_ms': 12.34, 'distance_error': 3.0}
+    for seed, gap in ((7, 1.0), (8, 2.0)):
+        Results('tuning').add({**row, 'seed': seed, 'gap': gap})
+    assert tuning_table().splitlines()[2] == (
+        '| U, wide, N = 1,600 | 90 | default | 7,000 / 7,000 | 12.3 / 12.3 | '
+        '1.00 / 2.00 | 3.00 / 3.00 | 7, 8 |'
+    )
+    assert len(tuning.ROWS) <= 12 and tuning.ROWS['default'] == {}
