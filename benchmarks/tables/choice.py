@@ -36,7 +36,7 @@ def choice() -> str:
         if found is None:
             continue
         head.append(
-            f'{graph}, {found[0]:,} nodes: ms a query / MB on disk / Gap % / '
+            f'{graph}, {found[0]:,} nodes: ms a query / MB / Gap % / '
             'seconds to build'
         )
         for row, cell in zip(rows, found[1], strict=True):
