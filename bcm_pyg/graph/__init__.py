@@ -16,11 +16,10 @@ from .convert import (
     read_queries,
     read_scenarios,
 )
-from .fingerprint import fingerprint
 from .full_routes import FullRoutes
 from .geometry import edge_lines, route_lines, route_points
 from .labels import labels_of, nodes_from_labels
-from .planning_graph import planning_graph
+from .planning_graph import fingerprint, planning_graph
 from .simplify import SimplifiedGraph, simplify_graph
 from .turns import TurnGraph, turn_graph
 

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data, HeteroData
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.geo import EARTH_RADIUS
 from bcm_pyg.utils import check_int
 
 #: Codes on an axis: a larger table is a mistake, not a map.
@@ -254,6 +255,35 @@ def warn_of_scales(data: Data, stacklevel: int) -> None:
         )
     for text in found:
         warnings.warn(text, stacklevel=stacklevel + 1)
+
+
+def warn_of_degrees(pos: Tensor, edges: Tensor, cost: Tensor) -> None:
+    """Warns of coordinates that are degrees by their costs: these are then the
+    lengths of most edges on the globe, in metres or kilometres.
+    """
+    few = slice(None, None, max(1, edges.size(1) // 1000))
+    if pos.size(1) != 2 or bool((pos.abs() > 180).any()):
+        return
+    tail, head = (pos[end[few]].double().cpu().numpy() for end in edges)
+    for lon, lat in ((0, 1), (1, 0)):
+        north = np.radians(head[:, lat] - tail[:, lat])
+        east = np.radians(head[:, lon] - tail[:, lon])
+        east = east * np.cos(np.radians(tail[:, lat]))
+        metres = EARTH_RADIUS * np.hypot(north, east)
+        known = metres > 1
+        share = cost[few].double().cpu().numpy()[known] / metres[known]
+        if share.size < 10:
+            continue
+        low, middle = np.quantile(share, (0.05, 0.5))
+        if any(0.99 < low * n and middle * n < 1.5 for n in (1, 1000)):
+            warnings.warn(
+                'pos looks like degrees, since costs look like lengths on the '
+                'globe: a degree of longitude is shorter than one of latitude, '
+                'so set data.pos to bcm_pyg.geo.local_metres(lonlat), and '
+                'data.lonlat to the degrees',
+                stacklevel=1,  # shown once, however often a graph is checked
+            )
+            return
 
 
 def _plain_tensor(

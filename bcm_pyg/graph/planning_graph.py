@@ -1,5 +1,6 @@
 """The graph contract: what a planning graph is, and how to get there."""
 
+import hashlib
 import math
 
 import numpy as np
@@ -8,7 +9,6 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.geo import warn_of_plain_degrees
 from bcm_pyg.graph import _validate as check
 from bcm_pyg.graph._bends import Bends, carry, packed, ranges
 
@@ -88,7 +88,7 @@ def planning_graph(
     if position is not None:
         bends = check.bends(data, edge_index)
         if data.get('lonlat') is None:
-            warn_of_plain_degrees(position, edge_index, edge_cost)
+            check.warn_of_degrees(position, edge_index, edge_cost)
         position, shift = _as_float32(position)
         if coord is None:
             coord = _integer_codes(position)
@@ -130,6 +130,17 @@ def planning_graph(
             span, points = _moved(data, span, points, edge_index, own, shift)
         out.edge_bends, out.bends = span, points.float()
     return out
+
+
+def fingerprint(data: Data) -> str:
+    """A digest of edges, costs and coordinates of a canonical graph."""
+    digest = hashlib.sha256(f'{data.num_nodes} {data.num_edges}'.encode())
+    for name in ('edge_index', 'edge_cost', 'pos', 'coord'):
+        value = data.get(name)
+        if value is not None:
+            digest.update(f'{name} {tuple(value.shape)}'.encode())
+            digest.update(value.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def check_pos(data: Data, what: str) -> None:

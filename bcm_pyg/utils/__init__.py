@@ -1,9 +1,6 @@
 """Building blocks that know tensors and nothing of maps."""
 
 # Names without `as` are public; the others are for the package itself.
-from ._checks import check_choice as check_choice
-from ._checks import check_float as check_float
-from ._checks import check_int as check_int
 from ._files import as_path as as_path
 from ._files import memory_for as memory_for
 from ._files import open_file as open_file
@@ -12,10 +9,12 @@ from ._files import reading as reading
 from ._files import replace_file as replace_file
 from ._files import unpacked as unpacked
 from ._processes import Processes as Processes
-from .adjacency import Adjacency
+from .adjacency import Adjacency, Reachability
 from .adjacency import cut_loops as cut_loops
-from .ids import as_ids, as_queries
-from .reachability import Reachability
+from .checks import as_ids, as_queries
+from .checks import check_choice as check_choice
+from .checks import check_float as check_float
+from .checks import check_int as check_int
 from .scatter import scatter_amin as scatter_amin
 from .scatter import scatter_min
 

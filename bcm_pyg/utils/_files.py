@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from bcm_pyg.errors import BCMError
 
-from ._checks import check_int
+from .checks import check_int
 
 #: Bytes of memory that a graph from a file may take unless more is asked for:
 #: so many, or so many for each byte of the file.

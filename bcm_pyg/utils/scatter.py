@@ -7,7 +7,7 @@ from torch import Tensor
 from bcm_pyg.errors import BCMError
 from bcm_pyg.typing import WITH_TORCH_SCATTER
 
-from ._checks import check_choice
+from .checks import check_choice
 
 BACKENDS = ('native', 'torch_scatter')
 

@@ -64,7 +64,7 @@ def test_pairs_in_parts(monkeypatch):
     reach = reachability(data)
     calls = searches(reach, monkeypatch)
     monkeypatch.setattr(
-        'bcm_pyg.utils.reachability.max', lambda *_: 2, raising=False
+        'bcm_pyg.utils.adjacency.max', lambda *_: 2, raising=False
     )
     pairs = torch.cartesian_prod(torch.arange(9), torch.arange(9))
     starts, goals = pairs[torch.randperm(81)].T
