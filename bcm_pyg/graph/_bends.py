@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
 
 #: A line may end this far from its node, by the span of the graph.
 TOLERANCE = 1e-6
@@ -75,6 +78,32 @@ def carry(
     share = (near / np.maximum(near + far, 1e-300))[:, None]
     rest = (1 - share) * rest[tail] + share * rest[head]
     return origin + (points - middle) / size @ scale + rest
+
+
+def are_loose(span: Tensor, points: Tensor) -> bool:
+    """Whether there are bends of edges that were dropped."""
+    return int((span[:, 1] - span[:, 0]).sum()) < points.size(1)
+
+
+def moved(
+    data: Data,
+    span: Tensor,
+    points: Tensor,
+    edge_index: Tensor,
+    pos: Tensor | None,
+    origin: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Bends of these edges alone, in other coordinates if they are given."""
+    bends = packed(Bends(span.cpu().numpy(), points[0].double().cpu().numpy()))
+    inner = bends.points
+    if pos is not None:
+        places = [x.double().cpu().numpy() for x in (data.pos, pos)]
+        ends = edge_index.cpu().numpy()[:, ranges(*bends.span.T)[0]]
+        inner = carry(inner, *ends, *places)
+    if origin is not None:
+        inner = inner - origin.cpu().numpy()
+    out = torch.from_numpy(bends.span), torch.from_numpy(inner)[None]
+    return out[0].to(span.device), out[1].to(span.device)
 
 
 def from_lines(

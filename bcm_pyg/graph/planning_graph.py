@@ -2,18 +2,23 @@
 
 import hashlib
 import math
+from weakref import ref
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import _validate as check
-from bcm_pyg.graph._bends import Bends, carry, packed, ranges
+from bcm_pyg.graph._bends import are_loose, moved
 
 #: Attributes that may hold costs when none is named, in this order.
 COST_NAMES = ('edge_cost', 'edge_weight', 'edge_attr')
+#: Of tensors in use that are the edges of a canonical graph, all tensors of
+#: that graph, each with how often it was changed in place.
+_CANONICAL = WeakTensorKeyDictionary()
 #: Says by which axis PyG joins attributes; subclasses may say otherwise.
 PLAIN = Data()
 
@@ -125,9 +130,9 @@ def planning_graph(
     if bends is not None:
         span, points = bends[0][keep], bends[1]
         is_own = _is_own(data, pos)
-        if not is_own or shift is not None or _are_loose(span, points):
+        if not is_own or shift is not None or are_loose(span, points):
             own = None if is_own else exact
-            span, points = _moved(data, span, points, edge_index, own, shift)
+            span, points = moved(data, span, points, edge_index, own, shift)
         out.edge_bends, out.bends = span, points.float()
     return out
 
@@ -141,6 +146,40 @@ def fingerprint(data: Data) -> str:
             digest.update(f'{name} {tuple(value.shape)}'.encode())
             digest.update(value.detach().cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()
+
+
+def canonical(data: Data) -> Data:
+    """The canonical form of a graph, at once where it is known to be that."""
+    if torch.compiler.is_compiling():
+        return data
+    tensors = _tensors(data)
+    if any(value.is_meta for value in tensors.values()):
+        return data  # there are no values to check
+    edges = tensors.get('edge_index')
+    known = None if edges is None else _CANONICAL.get(edges)
+    if known is not None and known.keys() == tensors.keys():
+        now = ((known[key], value) for key, value in tensors.items())
+        if all(at[0]() is x and at[1] == version_of(x) for at, x in now):
+            return data
+    out = planning_graph(data)
+    after = _tensors(out)
+    if after.keys() == tensors.keys() and all(
+        after[key] is value for key, value in tensors.items()
+    ):
+        _CANONICAL[edges] = {
+            k: (ref(x), version_of(x)) for k, x in after.items()
+        }
+    return out
+
+
+def _tensors(data: Data) -> dict[str, Tensor]:
+    items = data.to_dict().items() if isinstance(data, Data) else ()
+    return {key: value for key, value in items if isinstance(value, Tensor)}
+
+
+def version_of(value: Tensor) -> int:
+    """How often a tensor was changed in place."""
+    return 0 if value.is_inference() else value._version
 
 
 def check_pos(data: Data, what: str) -> None:
@@ -303,29 +342,3 @@ def _is_own(data: Data, pos: object) -> bool:
     if isinstance(pos, str):
         return pos == 'pos'
     return pos is None or pos is data.get('pos')
-
-
-def _are_loose(span: Tensor, points: Tensor) -> bool:
-    """Whether there are bends of edges that were dropped."""
-    return int((span[:, 1] - span[:, 0]).sum()) < points.size(1)
-
-
-def _moved(
-    data: Data,
-    span: Tensor,
-    points: Tensor,
-    edge_index: Tensor,
-    pos: Tensor | None,
-    origin: Tensor | None,
-) -> tuple[Tensor, Tensor]:
-    """Bends of these edges alone, in other coordinates if they are given."""
-    bends = packed(Bends(span.cpu().numpy(), points[0].double().cpu().numpy()))
-    inner = bends.points
-    if pos is not None:
-        places = [x.double().cpu().numpy() for x in (data.pos, pos)]
-        ends = edge_index.cpu().numpy()[:, ranges(*bends.span.T)[0]]
-        inner = carry(inner, *ends, *places)
-    if origin is not None:
-        inner = inner - origin.cpu().numpy()
-    out = torch.from_numpy(bends.span), torch.from_numpy(inner)[None]
-    return out[0].to(span.device), out[1].to(span.device)

@@ -1,17 +1,15 @@
 from os import PathLike
 from typing import Any, Self
-from weakref import ref
 
 import torch
 from torch import Tensor
 from torch.nn.parameter import is_lazy
-from torch.utils.weak import WeakTensorKeyDictionary
 from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, planning_graph, warn_of_scales
-from bcm_pyg.graph.planning_graph import check_pos
+from bcm_pyg.graph.planning_graph import canonical, check_pos, version_of
 from bcm_pyg.utils import as_ids, check_choice, check_int
 
 from .encoders import NodeEncoder, encoder_resolver
@@ -188,7 +186,7 @@ class BCM(torch.nn.Module):
     def _changes(self) -> int:
         """How often weights were changed in place so far."""
         known = (p for p in self.parameters() if not is_lazy(p))
-        return sum(_version(value) for value in known)
+        return sum(version_of(value) for value in known)
 
     def _adopt(self, data: Data) -> None:
         """Makes the map one of this canonical graph.
@@ -241,7 +239,7 @@ class BCM(torch.nn.Module):
 
     def _graph(self, data: Data) -> Data:
         """A graph that the encoder can read."""
-        data = _canonical(data)
+        data = canonical(data)
         if getattr(self.encoder, 'needs_pos', False):
             check_pos(data, type(self.encoder).__name__)
         return data
@@ -368,42 +366,6 @@ def _nodes(name: str, node: Tensor | int, o: Tensor) -> Tensor:
     if torch.compiler.is_compiling():
         return ids
     return as_ids(ids.reshape(-1), o.size(0), name).view(ids.shape)
-
-
-#: Of tensors in use that are the edges of a canonical graph, all tensors of
-#: that graph, each with how often it was changed in place.
-_CANONICAL = WeakTensorKeyDictionary()
-
-
-def _canonical(data: Data) -> Data:
-    """The canonical form of a graph, at once where it is known to be that."""
-    if torch.compiler.is_compiling():
-        return data
-    tensors = _tensors(data)
-    if any(value.is_meta for value in tensors.values()):
-        return data  # there are no values to check
-    edges = tensors.get('edge_index')
-    known = None if edges is None else _CANONICAL.get(edges)
-    if known is not None and known.keys() == tensors.keys():
-        now = ((known[key], value) for key, value in tensors.items())
-        if all(at[0]() is x and at[1] == _version(x) for at, x in now):
-            return data
-    out = planning_graph(data)
-    after = _tensors(out)
-    if after.keys() == tensors.keys() and all(
-        after[key] is value for key, value in tensors.items()
-    ):
-        _CANONICAL[edges] = {k: (ref(x), _version(x)) for k, x in after.items()}
-    return out
-
-
-def _tensors(data: Data) -> dict[str, Tensor]:
-    items = data.to_dict().items() if isinstance(data, Data) else ()
-    return {key: value for key, value in items if isinstance(value, Tensor)}
-
-
-def _version(value: Tensor) -> int:
-    return 0 if value.is_inference() else value._version
 
 
 def not_compiled(model: Any) -> Any:

@@ -7,8 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -30,7 +29,6 @@ from bcm_pyg import (
 )
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.graph import fingerprint
-from bcm_pyg.training import Block, Blocks, Run, Targets, checkpoint
 from bcm_pyg.utils import Adjacency
 
 TERMINALS = ['calibrated', 'paper']
@@ -244,15 +242,6 @@ def test_time_budget(grid: Data) -> None:
     assert history.seconds[-1] < 50
 
 
-def test_training_goes_on(grid: Data) -> None:
-    model = small_map(grid)
-    fit(model, grid, tiny(steps=3))
-    before = weights(model)
-    fit(model, grid, tiny(steps=2))
-    assert weights(model) != before
-    assert model.info.training['steps'] == 2
-
-
 @pytest.mark.parametrize('training', [True, False])
 def test_mode_is_restored(grid: Data, training: bool) -> None:
     model = small_map(grid).train(training)
@@ -281,108 +270,6 @@ def test_bad_inputs(grid: Data) -> None:
     frozen = small_map(grid).requires_grad_(False)
     with pytest.raises(BCMError, match='no trainable parameters'):
         fit(frozen, grid, tiny(steps=1))
-
-
-def test_an_encoder_that_fails_leaves_the_map_of_its_old_graph(
-    grid: Data, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = BCM.from_data(grid)
-    fit(model, grid, tiny(steps=1))
-    graph, scale = model.info.fingerprint, float(model.cost_scale)
-    other = weighted_grid('open', side=6, costs='mild', seed=9)
-
-    def fail(*args: Any) -> None:
-        raise RuntimeError('no such code')
-
-    monkeypatch.setattr(model.encoder, 'forward', fail)
-    with pytest.raises(RuntimeError, match='no such code'):
-        fit(model, other, tiny(steps=1))
-    assert (model.info.fingerprint, float(model.cost_scale)) == (graph, scale)
-
-
-@pytest.mark.parametrize('kind', KINDS)
-@pytest.mark.parametrize(
-    'encoder', ['one_hot', 'node_table', 'landmark+node_table']
-)
-def test_a_graph_of_another_size(grid: Data, encoder: str, kind: str) -> None:
-    model = BCM.from_data(grid, encoder)
-    before = weights(model), model.info.fingerprint
-    for side in (9, 11):
-        other = weighted_grid('open', side=side)
-        with pytest.raises(BCMError, match='built for 100 nodes .got a graph'):
-            fit(model, other, tiny(targets=kind, steps=2, validations=0))
-        with pytest.raises(BCMError, match='built for 100 nodes .got a graph'):
-            Planner(model, other)
-    assert (weights(model), model.info.fingerprint) == before
-
-
-def test_updating_beats_starting_anew() -> None:
-    data = weighted_grid('open', side=8, seed=1)
-    torch.manual_seed(0)
-    old = BCM.from_data(data)
-    fit(old, data, FitConfig(steps=250, validations=0))
-    hit = torch.rand(data.num_edges) < 0.1
-    dear = data.clone()
-    dear.edge_cost = torch.where(hit, 3 * data.edge_cost, data.edge_cost)
-    scale = float(old.cost_scale)
-    new = BCM.from_data(dear)
-    losses = []
-    for model in (old, new):
-        history = fit(model, dear, FitConfig(steps=40, validations=1))
-        losses.append(history.loss[-1])
-    assert float(old.cost_scale) == scale  # values keep their meaning
-    assert old.info.fingerprint == new.info.fingerprint
-    assert losses[0] < losses[1] / 2
-
-
-@pytest.mark.parametrize('loaded', [False, True])
-@pytest.mark.parametrize('make', [BCM.from_data, BCM.paper])
-def test_other_units_keep_the_map(
-    make: Callable[[Data], BCM], loaded: bool, tmp_path: Path
-) -> None:
-    minutes = weighted_grid('open', side=6, costs=(1, 9), seed=1)
-    model = make(minutes)
-    fit(model, minutes, tiny(steps=5))
-    scale = float(model.cost_scale)
-    assert scale == float(make(minutes).cost_scale)
-    pairs = sample_queries(minutes, 20)
-    before = Planner(model, minutes).distance(*pairs)
-    seconds = minutes.clone()
-    for factor in (60, 1, 3, 9, 60):  # back and forth, at once or slowly
-        seconds.edge_cost = factor * minutes.edge_cost
-        if loaded:
-            model.save(tmp_path)
-            model = BCM.load(tmp_path, seconds, force=True)
-        fit(model, seconds, tiny(steps=0))
-        if factor == 3:
-            assert float(model.cost_scale) == pytest.approx(scale)
-            continue
-        assert float(model.cost_scale) == pytest.approx(factor * scale)
-        torch.testing.assert_close(
-            Planner(model, seconds).distance(*pairs), factor * before
-        )
-
-
-def test_a_scale_that_cannot_be_is_not_taken() -> None:
-    data = weighted_grid('open', side=4)
-    model = BCM.from_data(data)
-    scale = float(model.cost_scale)
-    for cost in (0.0, 1e-42):
-        data.edge_cost = torch.full_like(data.edge_cost, cost)
-        fit(model, data, tiny(steps=0))
-        assert float(model.cost_scale) == scale
-
-
-def test_frozen_parts_stay(grid: Data) -> None:
-    model = small_map(grid)
-    model.encoder.requires_grad_(False)
-    before = weights(model)
-    fit(model, grid, tiny(steps=3))
-    for name, value in weights(model).items():
-        # The last bias cancels in every score, so nothing moves it.
-        same = name.startswith('encoder') or name == 'cost_scale'
-        same = same or name == 'transition.lin3.bias'
-        assert (value == before[name]) is same
 
 
 @pytest.mark.parametrize('progress', [True, False])
@@ -461,145 +348,6 @@ def test_training_calls_the_map(grid: Data) -> None:
     assert all(num_goals == 4 for _, num_goals in shapes)
 
 
-@dataclass(frozen=True)
-class FarTargets(Targets):
-    """Of a user: all values are the same."""
-
-    value: float = 5.0
-
-    def blocks(self, run: Run) -> Blocks:
-        return FarBlocks(run)
-
-
-class FarBlocks(Blocks):
-    def block(self, step: int) -> Block:
-        goals = self.sampler.goals(self.config.goals)
-        sources = self.sampler.sources(None, self.config.sources)
-        edge, source = self.adjacency.out_edges(sources)
-        settings = self.config.targets
-        assert isinstance(settings, FarTargets)
-        value = torch.full((edge.numel(), goals.numel()), settings.value)
-        return Block(sources, goals, edge, source, value)
-
-
-def test_targets_and_an_optimizer_of_ones_own(
-    grid: Data, tmp_path: Path
-) -> None:
-    path = tmp_path / 'run'
-    adamw = partial(torch.optim.AdamW, weight_decay=0.25)
-    config = FitConfig(
-        steps=6, targets=FarTargets(), optimizer=adamw, validations=2
-    )
-    whole, start = small_map(grid), None
-    start = {k: v.clone() for k, v in whole.state_dict().items()}
-    fit(whole, grid, config)
-    recorded = whole.info.training['config']
-    assert recorded['targets'] == {
-        'name': f'{__name__}.FarTargets',
-        'value': 5.0,
-    }
-    assert recorded['optimizer'].endswith('AdamW(weight_decay=0.25)')
-
-    def stop(step: int, metrics: dict[str, float]) -> None:
-        raise KeyboardInterrupt
-
-    stopped = small_map(grid)
-    stopped.load_state_dict(start)
-    fit(stopped, grid, config, checkpoint=path, callback=stop)
-    for changed, name in (
-        ({'targets': FarTargets(value=6.0)}, 'targets'),
-        ({'targets': 'paper'}, 'targets'),
-        ({'optimizer': torch.optim.AdamW}, 'optimizer'),
-        ({'optimizer': 'adam'}, 'optimizer'),
-    ):
-        with pytest.raises(BCMError, match=rf'another config \({name}\)'):
-            fit(stopped, grid, replace(config, **changed), checkpoint=path)
-
-
-class Counting(torch.optim.Optimizer):
-    """Counts in its group, keeps a number below 0 and, if asked, no number."""
-
-    def __init__(self, parameters, lr: float = 1.0, odd: bool = False) -> None:
-        super().__init__(parameters, {'lr': lr, 'k': 0})
-        self.odd = odd
-
-    @torch.no_grad()
-    def step(self, closure=None) -> None:
-        for group in self.param_groups:
-            group['k'] += 1
-            for parameter in group['params']:
-                self.state[parameter]['sign'] = -1.0
-                if self.odd:
-                    self.state[parameter]['before'] = None
-                if parameter.grad is not None:
-                    parameter -= group['lr'] / group['k'] * parameter.grad
-
-
-def in_groups(parameters: list, lr: float) -> torch.optim.Optimizer:
-    """In another order, some slower, and not all of them."""
-    groups = [{'params': parameters[2:]}, {'params': parameters[:1]}]
-    groups[1]['lr'] = 0.1 * lr
-    return torch.optim.Adam(groups, lr)
-
-
-def test_rates_of_groups(grid: Data) -> None:
-    seen = []
-
-    class Spy(Counting):
-        def step(self, closure=None) -> None:
-            seen.append([group['lr'] for group in self.param_groups])
-
-    def make(parameters: list, lr: float) -> torch.optim.Optimizer:
-        slow = {'params': parameters[:1], 'lr': 0.5 * lr}
-        return Spy([slow, {'params': parameters[1:]}], lr)
-
-    fit(small_map(grid), grid, tiny(steps=5, optimizer=make, lr=1e-3))
-    assert len(seen) == 5
-    assert all(2 * slow == rate for slow, rate in seen)
-
-
-def test_an_optimizer_that_cannot_be_kept(grid: Data, tmp_path: Path) -> None:
-    make = partial(Counting, odd=True)
-    config = tiny(steps=2, optimizer=make, lr=1e-3)
-    with pytest.raises(BCMError, match="'before' of Counting is neither"):
-        fit(small_map(grid), grid, config, checkpoint=tmp_path / 'run')
-    fit(small_map(grid), grid, config)
-
-
-@pytest.mark.parametrize(
-    'make',
-    [
-        partial(torch.optim.AdamW, weight_decay=0.25),
-        partial(torch.optim.SGD, momentum=0.5),
-        Counting,
-        in_groups,
-    ],
-    ids=['AdamW', 'SGD', 'Counting', 'in_groups'],
-)
-def test_going_on_with_an_optimizer_of_ones_own(
-    grid: Data,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    make: Callable[..., torch.optim.Optimizer],
-) -> None:
-    monkeypatch.setattr(checkpoint, 'CHECKPOINT_EVERY', 0.0)
-    config = tiny(steps=8, optimizer=make, lr=1e-3, validations=3)
-    whole = small_map(grid)
-    start = {k: v.clone() for k, v in whole.state_dict().items()}
-    fit(whole, grid, config)
-
-    def stop(step: int, metrics: dict[str, float]) -> None:
-        raise RuntimeError('stop')
-
-    stopped = small_map(grid)
-    stopped.load_state_dict(start)
-    with pytest.raises(RuntimeError, match='stop'):
-        fit(stopped, grid, config, checkpoint=tmp_path / 'run', callback=stop)
-    resumed = small_map(grid)
-    fit(resumed, grid, config, checkpoint=tmp_path / 'run')
-    assert weights(resumed) == weights(whole)
-
-
 def test_a_callback_must_be_callable(grid: Data) -> None:
     with pytest.raises(BCMError, match=r'callback must be callable \(got 5\)'):
         fit(small_map(grid), grid, tiny(steps=1), callback=5)  # type: ignore[arg-type]
@@ -619,17 +367,6 @@ def test_fields_of_the_config_are_keywords(grid: Data) -> None:
         fit(short, grid, num_epochs=3)
     with pytest.raises(BCMError, match='steps must be an int'):
         fit(short, grid, steps=-1)
-
-
-def test_a_trained_map_of_another_size_is_warned_of(grid: Data) -> None:
-    model = small_map(grid, 'gnn')
-    fit(model, grid, tiny(steps=1))
-    fit(model, grid, tiny(steps=1))
-    other = grid.clone()
-    other.edge_cost = grid.edge_cost + 1
-    fit(model, other, tiny(steps=1))  # other costs are no other graph
-    with pytest.warns(UserWarning, match='num_nodes=100 .this one has 36'):
-        fit(model, weighted_grid('open', side=6), tiny(steps=1))
 
 
 @pytest.mark.parametrize('looking', [True, False])

@@ -1,0 +1,152 @@
+"""What a planner takes: maps that fit or do not, and scorers."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from helpers import (
+    ALL_ENCODERS,
+    assert_same_plan,
+    assert_sound,
+)
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, BCMError, FitConfig, Planner, fit
+from bcm_pyg.baselines import APF
+from bcm_pyg.datasets import sample_queries
+from bcm_pyg.graph import simplify_graph
+
+
+@pytest.mark.parametrize('encoder', ALL_ENCODERS)
+def test_broken_maps(diamond: Data, encoder: str) -> None:
+    for value in (float('nan'), float('inf')):
+        model = BCM.from_data(diamond, encoder)
+        torch.nn.init.constant_(list(model.parameters())[0], value)
+        with pytest.raises(BCMError, match='not finite'):
+            Planner(model, diamond)
+        model = BCM.from_data(diamond, encoder)
+        torch.nn.init.constant_(model.transition.lin3.bias, value)
+        with pytest.raises(BCMError, match='not finite'):
+            Planner(model, diamond)
+
+
+def test_a_trained_map_of_other_costs_is_warned_of(
+    grid: Data, recwarn: pytest.WarningsRecorder
+) -> None:
+    model = BCM.from_data(grid)
+    other = grid.clone()
+    other.edge_cost = grid.edge_cost + 1
+    Planner(model, other)  # it knows nothing yet, and that is warned of
+    recwarn.clear()
+    fit(model, grid, FitConfig(steps=1, validations=0))
+    Planner(model, grid)
+    assert len(recwarn) == 0
+    with pytest.warns(UserWarning, match='another graph or.*costs') as caught:
+        planner = Planner(model, other)
+    assert caught[0].filename == __file__
+    assert_sound(planner([0], [9]), other, [0], [9])
+    fit(model, other, FitConfig(steps=1, validations=0))
+    Planner(model, other)
+    assert len(recwarn) == 0
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        (lambda edge, source, score: score, 'three tensors .got Tensor'),
+        (lambda edge, source, score: (edge, score), 'three tensors .got tuple'),
+        (lambda *parts: tuple(x.numpy() for x in parts), 'three tensors'),
+        (lambda e, source, score: (e + 1, source, score), 'one of this graph'),
+        (lambda edge, s, score: (edge, s + 1, score), 'one of this graph'),
+        (lambda e, s, score: (e[:-1], s[:-1], score[:-1]), 'all edges'),
+        (lambda e, s, score: (e, s, score[:, None]), 'a score each .got shape'),
+    ],
+)
+@pytest.mark.parametrize('readout', ['visited_greedy', 'best_first'])
+def test_what_a_scorer_gives_is_checked(
+    grid: Data, readout: str, change: Any, message: str
+) -> None:
+    good = Planner(BCM.from_data(grid), grid).scorer
+    planner = Planner(lambda n, g: change(*good(n, g)), grid, readout)
+    with pytest.raises(BCMError, match=message):
+        planner(0, 99)
+
+
+def test_a_scorer_may_have_a_unit(grid: Data) -> None:
+    good = Planner(BCM.from_data(grid), grid).scorer
+
+    class Doubled:
+        cost_scale = good.cost_scale / 2
+
+        def __call__(self, nodes: torch.Tensor, goals: torch.Tensor) -> Any:
+            edge, source, score = good(nodes, goals)
+            return edge, source, 2 * score
+
+    starts, goals = sample_queries(grid, 20, seed=0)
+    wanted = Planner(BCM.from_data(grid), grid).distance(0, 99)
+    assert Planner(Doubled(), grid).distance(0, 99).shape == wanted.shape
+    plain = Planner(lambda n, g: good(n, g), grid, 'greedy')(starts, goals)
+    assert_same_plan(Planner(Doubled(), grid, 'greedy')(starts, goals), plain)
+
+
+def test_an_untrained_map_is_warned_of(grid: Data) -> None:
+    model = BCM.from_data(grid)
+    with pytest.warns(UserWarning, match='the map is untrained') as caught:
+        Planner(model, grid)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        other = BCM.from_data(grid)
+        other.load_state_dict(model.state_dict())
+        Planner(other, grid)
+        stepped = BCM.from_data(grid)
+        for value in stepped.parameters():  # as a loop of one's own would
+            value.data.add_(1e-3)
+            value.grad = torch.zeros_like(value)
+        torch.optim.SGD(stepped.parameters(), lr=0.1).step()
+        Planner(stepped, grid)
+        fitted = BCM.from_data(grid)
+        fit(fitted, grid, steps=2, validations=1)
+        Planner(fitted, grid)
+    fitted.reset_parameters()
+    assert fitted.is_untrained() and not stepped.is_untrained()
+
+
+def test_a_compiled_map_is_a_map(grid: Data) -> None:
+    model = BCM.from_data(grid)
+    fit(torch.compile(model), grid, steps=2, validations=0)
+    assert model.info.training['steps'] == 2
+    plan = Planner(torch.compile(model), grid, 'corridor')([0, 5], 99)
+    want = Planner(model, grid)([0, 5], 99)
+    assert plan.nodes.tolist() == want.nodes.tolist()
+    planner = Planner(model, grid)
+    planner.refresh(torch.compile(model))
+    assert planner([0, 5], 99).cost.tolist() == want.cost.tolist()
+
+
+@pytest.mark.parametrize('encoder', ['node_table', 'one_hot', 'landmark'])
+def test_a_graph_without_coordinates(
+    grid: Data, encoder: str, tmp_path: Path
+) -> None:
+    data = Data(edge_index=grid.edge_index, edge_cost=grid.edge_cost)
+    data.num_nodes = grid.num_nodes
+    model = BCM.from_data(data, encoder)
+    fit(model, data, steps=2, validations=0)
+    model.save(tmp_path)
+    planner = Planner(BCM.load(tmp_path, data), data)
+    starts, goals = sample_queries(data, 20)
+    assert_sound(planner(starts, goals), data, starts, goals)
+    roads = simplify_graph(data)
+    assert roads.data.get('pos') is None
+    with pytest.raises(BCMError, match="encoder 'interaction' .*needs them"):
+        BCM.from_data(data, 'interaction')
+    with pytest.raises(BCMError, match="encoder 'grid' .*needs them"):
+        BCM.from_data(data, 'grid+node_table')
+    with pytest.raises(BCMError, match='InteractionEncoder needs them'):
+        Planner(BCM.from_data(grid), data)
+    with pytest.raises(BCMError, match='APF needs them'):
+        APF(data)
