@@ -157,7 +157,8 @@ def _radians(name: str, lonlat: np.ndarray) -> np.ndarray:
             f'{name} must be longitudes and latitudes in degrees, in this '
             f'order (entry {entry} is {lonlat[entry].tolist()})'
         )
-    return np.radians(lonlat).T
+    out: np.ndarray = np.radians(lonlat).T
+    return out
 
 
 def _on_sphere(radians: np.ndarray) -> np.ndarray:

@@ -78,7 +78,7 @@ class APSP(BasePlanner):
         parts = self.reachability.strong[used].unique().numel()
         num_codes = int(self.adjacency.degree().max()) + (parts > 1)
         bits = (num_codes - 1).bit_length()
-        return (bits * used.numel() * (used.numel() - 1) + 7) // 8
+        return int(bits * used.numel() * (used.numel() - 1) + 7) // 8
 
 
 def looked_up(cost: Tensor, nodes: Tensor) -> Plan:

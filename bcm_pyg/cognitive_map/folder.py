@@ -172,7 +172,8 @@ def _number(name: str, value: Any) -> float:
 
 def _snapshot_config(snapshot: Snapshot) -> dict[str, Any]:
     numbers = {name: getattr(snapshot, name) for name in _METRICS}
-    return _without_nan({'step': snapshot.step, **numbers})
+    out: dict[str, Any] = _without_nan({'step': snapshot.step, **numbers})
+    return out
 
 
 def _snapshots(

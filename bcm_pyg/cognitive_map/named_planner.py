@@ -189,7 +189,7 @@ class NamedPlanner:
         """From one start to nodes, estimated or exact."""
         node = np.array([self._names.node(start)])
         if exact or not isinstance(self.planner, Planner):
-            return self._exact_matrix(node, goals)[0]
+            return self._exact_matrix(node, goals).ravel()
         return self.planner.distance_matrix(node, goals)[0].cpu().numpy()
 
     def _exact_matrix(

@@ -45,7 +45,8 @@ class Layout:
     def steps_of(self, points: np.ndarray) -> np.ndarray:
         """Other points, such as bends of edges, in the same steps."""
         flat = _screen(points, self._matrix)
-        return np.round((flat - self._low) / self.step).astype(np.int64)
+        out: np.ndarray = np.round((flat - self._low) / self.step)
+        return out.astype(np.int64)
 
 
 def layout_of(data: Data, ground: np.ndarray | None = None) -> Layout:
@@ -163,7 +164,8 @@ def _mean_cost(data: Data) -> np.ndarray | None:
 def _shades(layout: Layout, ground: np.ndarray) -> np.ndarray:
     """Brightness from 0 to 255, on cells with light from the upper left."""
     low, high = np.quantile(ground, [0.01, 0.99])
-    level = ((ground - low) / max(high - low, 1e-12)).clip(0, 1)
+    level: np.ndarray = (ground - low) / max(high - low, 1e-12)
+    level = level.clip(0, 1)
     if layout.cells:
         width, height = layout.x.max() + 1, layout.y.max() + 1
         plane = np.full((height, width), level.mean())

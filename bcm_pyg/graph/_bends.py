@@ -77,7 +77,8 @@ def carry(
     far = np.linalg.norm(points - old[head], axis=1)
     share = (near / np.maximum(near + far, 1e-300))[:, None]
     rest = (1 - share) * rest[tail] + share * rest[head]
-    return origin + (points - middle) / size @ scale + rest
+    out: np.ndarray = origin + (points - middle) / size @ scale + rest
+    return out
 
 
 def are_loose(span: Tensor, points: Tensor) -> bool:

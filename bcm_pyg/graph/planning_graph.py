@@ -253,7 +253,7 @@ def _cheapest_edges(
     """Ids of the edges to keep, sorted by tail, then head."""
     tail, head = edge_index
     key = tail * num_nodes + head
-    ids = (tail != head).nonzero().squeeze(1)
+    ids: Tensor = (tail != head).nonzero().squeeze(1)
     # Two stable sorts: by cost, then by key. The first of each run is cheapest.
     ids = ids[edge_cost[ids].sort(stable=True).indices]
     ids = ids[key[ids].sort(stable=True).indices]

@@ -201,7 +201,7 @@ def _forced_nodes(
         np.subtract.at(degree, neighbours, 1)
         neighbours = np.unique(neighbours)
         leaf = neighbours[alive[neighbours] & (degree[neighbours] <= 1)]
-    forced = ~alive | (degree == 2)
+    forced: np.ndarray = ~alive | (degree == 2)
     # A route must be able to start somewhere: one node per component stays.
     num, component = connected_components(either, directed=False)
     stays = np.zeros(num, dtype=bool)
@@ -262,7 +262,7 @@ class _Segments:
             np.stack([segment, portal]), axis=1, return_inverse=True
         )
         first = np.searchsorted(pairs[0], pairs[0])
-        slot = np.arange(pairs.shape[1]) - first
+        slot: np.ndarray = np.arange(pairs.shape[1]) - first
         if slot.max(initial=0) > 1:
             raise BCMError(
                 'keep leaves out nodes at which routes have a choice'

@@ -213,7 +213,8 @@ class BCM(torch.nn.Module):
 
     def encode(self, data: Data) -> Tensor:
         r"""Node embeddings :math:`o`, :obj:`[N, d_o]`, of a graph."""
-        return self.encoder(self._graph(data))
+        out: Tensor = self.encoder(self._graph(data))
+        return out
 
     def project_nodes(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         r"""Projected nodes :math:`h = W_1 o`, :obj:`[N, H]`, or some of them.

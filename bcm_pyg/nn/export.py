@@ -90,4 +90,6 @@ class _IdScorer(torch.nn.Module):
     def forward(
         self, nodes: Tensor, neighbors: Tensor, goals: Tensor
     ) -> Tensor:
-        return self.scorer(*(self.hidden[x] for x in (nodes, neighbors, goals)))
+        ends = (self.hidden[x] for x in (nodes, neighbors, goals))
+        out: Tensor = self.scorer(*ends)
+        return out

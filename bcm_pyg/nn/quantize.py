@@ -156,7 +156,9 @@ def _groups(value: Tensor) -> Tensor:
     """Rows cut into groups, the last one filled up, :obj:`[R, G, 128]`."""
     rows = value.flatten(1)
     rows = rows.T if _is_tall(rows.shape) else rows
-    return pad(rows, (0, -rows.size(1) % GROUP)).unflatten(1, (-1, GROUP))
+    rows = pad(rows, (0, -rows.size(1) % GROUP))
+    groups: Tensor = rows.unflatten(1, (-1, GROUP))
+    return groups
 
 
 def _ungroup(groups: Tensor, shape: torch.Size) -> Tensor:

@@ -74,7 +74,8 @@ class Transition(torch.nn.Module):
             hidden (torch.Tensor): :math:`W_1 (o_j - o_i) + b_1`,
                 :obj:`[*, hidden_channels]`.
         """
-        return self.lin3(silu(self.lin2(silu(hidden))))
+        out: Tensor = self.lin3(silu(self.lin2(silu(hidden))))
+        return out
 
     def config(self) -> dict[str, int]:
         """The constructor arguments."""

@@ -89,7 +89,7 @@ class Canvas:
         span = abs(np.subtract(*self.ax.get_xlim()))
         tall = abs(np.subtract(*self.ax.get_ylim()))
         dots = min(box.width / span, box.height / tall)
-        return 72 * dots / self.ax.figure.dpi
+        return float(72 * dots / self.ax.figure.dpi)
 
     @property
     def width(self) -> float:
@@ -104,7 +104,8 @@ class Canvas:
         blocked = self.data.get('blocked')
         if blocked is None:
             return np.ones(len(self.xy), dtype=bool)
-        return ~blocked.numpy()
+        free: np.ndarray = ~blocked.numpy()
+        return free
 
     def draw_graph(self, unit: str, colorbar: bool) -> None:
         """Cells darker where dear, walls dark; streets in one quiet colour."""
@@ -240,7 +241,8 @@ def _cells(data: Data) -> np.ndarray | None:
     if float(moved.abs().max()) > 1e-3:
         return None  # as of terrain, whose cells have places of their own
     order = data.get('matrix_axes')
-    return (coord if order is None else coord[:, order[0]]).numpy()
+    cells: np.ndarray = coord.numpy()
+    return cells if order is None else cells[:, order[0].numpy()]
 
 
 def _scale(cost: np.ndarray) -> Any:

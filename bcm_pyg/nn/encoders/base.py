@@ -45,7 +45,8 @@ class NodeEncoder(torch.nn.Module, ABC):
 
         Encoders whose embeddings are mostly zeros override this with a lookup.
         """
-        return self(data) @ weight.T
+        out: Tensor = self(data)
+        return out @ weight.T
 
     def reset_parameters(self) -> None:
         """Draws all parameters anew; by default those of the submodules."""
@@ -102,6 +103,7 @@ def node_ids(data: Data, num_nodes: int | None = None) -> Tensor:
         raise BCMError(
             f'encoder was built for {num_nodes} nodes (got a graph of {num})'
         )
-    if not is_whole:
-        return data.n_id
-    return torch.arange(num, device=data.edge_index.device)
+    if is_whole:
+        return torch.arange(num, device=data.edge_index.device)
+    ids: Tensor = data.n_id
+    return ids

@@ -81,7 +81,7 @@ class ConcatEncoder(NodeEncoder):
         """The sum of what the parts make of their columns of the weight."""
         widths = [part.out_channels for part in self.encoders]
         columns = weight.split(widths, dim=1)
-        parts = [
+        parts: list[Tensor] = [
             part.project(data, own)  # type: ignore[operator]
             for part, own in zip(self.encoders, columns, strict=True)
         ]

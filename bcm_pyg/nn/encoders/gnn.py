@@ -211,7 +211,9 @@ def _build(
     takes_edges = getattr(model, 'supports_edge_attr', False)
     edges = {'edge_dim': edge_dim} if takes_edges else {}
     try:
-        return model(in_channels, channels, num_layers, **edges)
+        out: torch.nn.Module
+        out = model(in_channels, channels, num_layers, **edges)
+        return out
     except TypeError as error:
         raise BCMError(
             f'{name} needs more than channels and layers ({error}): build it '

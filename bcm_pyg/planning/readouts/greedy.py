@@ -30,7 +30,8 @@ class _Walk(EngineReadout):
         return walk(scorer, adjacency, starts, goals, self.prefer_unvisited)
 
     def _answer(self, engine: Any, starts: Array, goals: Array) -> Found:
-        return engine.walk(starts, goals, self.prefer_unvisited)
+        found: Found = engine.walk(starts, goals, self.prefer_unvisited)
+        return found
 
 
 @dataclass(frozen=True)

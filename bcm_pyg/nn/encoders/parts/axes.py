@@ -142,7 +142,8 @@ def scaled_positions(pos: Tensor, bounds: Sequence[Sequence[float]]) -> Tensor:
     check_positions(pos, len(bounds))
     low, high = pos.new_tensor(bounds).T
     span = (high - low).clamp(min=torch.finfo(pos.dtype).tiny)
-    return (pos - low) / span
+    unit: Tensor = (pos - low) / span
+    return unit
 
 
 def check_positions(pos: Tensor, num_axes: int) -> None:

@@ -42,7 +42,8 @@ class CostConv(MessagePassing):  # type: ignore[misc]
         back = edge_index.flip(0)  # messages over out-edges come from the heads
         following = self.propagate(back, x=self.lin_next(x), edge=along)
         preceding = self.propagate(edge_index, x=self.lin_past(x), edge=against)
-        return self.lin_self(x) + following + preceding
+        out: Tensor = self.lin_self(x) + following + preceding
+        return out
 
     def message(self, x_j: Tensor, edge: Tensor) -> Tensor:
         """The message along one edge."""

@@ -60,7 +60,9 @@ def _search(graphs: tuple[csr_array, csr_array], node: int) -> np.ndarray:
 
 def _there_and_back(cost: np.ndarray) -> np.ndarray:
     """The cost of both directions; of one, doubled, if there is only one."""
-    return np.where(np.isinf(cost), cost[::-1], cost).sum(axis=0)
+    both: np.ndarray
+    both = np.where(np.isinf(cost), cost[::-1], cost).sum(axis=0)
+    return both
 
 
 def _farthest(away: np.ndarray) -> int:

@@ -88,4 +88,6 @@ def _knots(column: np.ndarray, num_knots: int) -> np.ndarray:
     quantile = (below - below[0]) / (below[-1] - below[0])
     even = (position - low) / (high - low)
     rank = (1 - DENSITY_SHARE) * even + DENSITY_SHARE * quantile
-    return np.interp(np.linspace(0, 1, num_knots), rank, position)
+    even = np.linspace(0, 1, num_knots)
+    knots: np.ndarray = np.interp(even, rank, position)
+    return knots
