@@ -14,6 +14,7 @@ from torch import Tensor
 
 from bcm_pyg.utils import Adjacency, cut_loops
 
+from ._bends import ranges
 from .simplify import SimplifiedGraph
 
 INF = float('inf')
@@ -27,7 +28,8 @@ class FullRoutes:
 
     Start and goal have up to two portals each, so that a query has up to four
     :class:`Candidates`. If they are in one segment, exact search among its few
-    nodes also connects them there.
+    nodes also connects them there. All nodes are in arrays, with which a single
+    query is much quicker than with tensors.
 
     Args:
         graph (SimplifiedGraph): The graph.
@@ -38,89 +40,117 @@ class FullRoutes:
         self.full = Adjacency.from_data(graph.full)
         self.core = Adjacency.from_data(graph.data)
         self._inside = _InsideSegments(graph, self.full)
+        self._segment = graph.segment.numpy()
+        self._node = graph.node.numpy()
+        self._next, self._last = (
+            graph.next_node.numpy(),
+            graph.last_node.numpy(),
+        )
+        self._through, self._inner = graph.through.numpy(), graph.inner.numpy()
+        self._is_forced = graph.simplified_node.numpy() < 0
+        # Of a node that is not forced, it is itself the only portal.
+        own = graph.simplified_node.numpy()
+        self._portal = np.stack([own, np.full_like(own, -1)], axis=1)
+        forced = self._is_forced
+        self._portal[forced] = graph.portal.numpy()[self._segment[forced]]
+        self._leaving = graph.to_portal.numpy().T.copy()
+        self._entering = graph.from_portal.numpy().T.copy()
+        for cost in (self._leaving, self._entering):
+            cost[~forced] = 0.0, INF
 
-    def inside(self, starts: Tensor, goals: Tensor) -> tuple[Tensor, Tensor]:
+    def inside(
+        self, starts: np.ndarray, goals: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Cost :obj:`[B]` and nodes :obj:`[B, L]` of the best route that does
         not leave the segment of start and goal; infinite, -1 if there is none.
         """
-        if self.in_one_segment(starts, goals).numel() == 0:  # as most are
-            nodes = starts.new_full((starts.numel(), 1), -1)
-            return nodes[:, 0].double().fill_(INF), nodes
+        if self.in_one_segment(starts, goals).size == 0:  # as most are
+            return np.full(starts.size, INF), np.full((starts.size, 1), -1)
         nodes = self._inside(starts, goals)
-        cost = self.full.route_costs(nodes)
-        return cost.masked_fill(nodes[:, 0] < 0, INF), nodes
+        cost = self.full.route_costs(torch.from_numpy(nodes)).numpy()
+        return np.where(nodes[:, 0] < 0, INF, cost), nodes
 
-    def in_one_segment(self, starts: Tensor, goals: Tensor) -> Tensor:
+    def in_one_segment(
+        self, starts: np.ndarray, goals: np.ndarray
+    ) -> np.ndarray:
         """Queries that may stay where they are: in a segment, or at a node."""
-        segment = self.graph.segment
-        same = (segment[starts] == segment[goals]) & (segment[starts] >= 0)
-        return (same | (starts == goals)).nonzero().squeeze(1)
+        here, there = self._segment[starts], self._segment[goals]
+        stays = (here == there) & (here >= 0) | (starts == goals)
+        return np.flatnonzero(stays)
 
-    def candidates(self, starts: Tensor, goals: Tensor) -> Candidates:
+    def candidates(self, starts: np.ndarray, goals: np.ndarray) -> Candidates:
         """Where each query may leave and enter the simplified graph."""
-        exits, leaving = self._portals(starts, self.graph.to_portal)
-        entries, entering = self._portals(goals, self.graph.from_portal)
-        cost = leaving.repeat_interleave(2, dim=1) + entering.repeat(1, 2)
-        there = torch.isfinite(cost) & (starts != goals)[:, None]
-        query, which = there.nonzero().unbind(1)
-        ends = exits[query, which // 2], entries[query, which % 2]
-        return Candidates(query, which, *ends, cost[query, which])
-
-    def _portals(self, nodes: Tensor, cost: Tensor) -> tuple[Tensor, Tensor]:
-        """Portals of each node and their costs, both :obj:`[B, 2]`."""
-        graph = self.graph
-        itself = graph.simplified_node[nodes]  # its own portal, if not forced
-        forced = (itself < 0)[:, None]
-        own = torch.stack([itself, torch.full_like(itself, -1)], dim=1)
-        free = torch.tensor([0.0, INF], dtype=torch.float64)
-        if graph.portal.numel() == 0:
-            return own, free.expand(nodes.numel(), 2)
-        portal = torch.where(forced, graph.portal[graph.segment[nodes]], own)
-        return portal, torch.where(forced, cost[:, nodes].T, free)
+        leaving, entering = self._leaving[starts], self._entering[goals]
+        cost = (leaving[:, :, None] + entering[:, None]).reshape(-1, 4)
+        there = np.isfinite(cost) & (starts != goals)[:, None]
+        query, which = there.nonzero()
+        exits = self._portal[starts[query], which // 2]
+        entries = self._portal[goals[query], which % 2]
+        return Candidates(query, which, exits, entries, cost[query, which])
 
     def num_bytes(self) -> int:
         """Bytes of its tables."""
         tables = [getattr(self.graph, f.name) for f in fields(self.graph)]
-        sizes = [table.nbytes for table in tables if isinstance(table, Tensor)]
+        tables = [table for table in tables if isinstance(table, Tensor)]
+        tables += [self._is_forced, self._portal]
+        tables += [self._leaving, self._entering]
+        sizes = [int(table.nbytes) for table in tables]
         return self._inside.num_bytes() + sum(sizes)
 
     def unpack(
-        self, core: Tensor, starts: Tensor, goals: Tensor, which: Tensor
-    ) -> Tensor:
-        """Routes between portals as routes on the full graph, without loops.
+        self,
+        core: np.ndarray,
+        starts: np.ndarray,
+        goals: np.ndarray,
+        which: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Routes between portals as routes on the full graph, without loops:
+        their costs :obj:`[Q]` and nodes, padded with -1.
 
         Args:
-            core (torch.Tensor): Nodes of :obj:`Q` routes from exits to entries,
-                :obj:`[Q, L]`, padded with -1; none is empty.
-            starts (torch.Tensor): Full nodes, :obj:`[Q]`.
-            goals (torch.Tensor): Full nodes, :obj:`[Q]`.
-            which (torch.Tensor): Which candidate each is, :obj:`[Q]`.
+            core (numpy.ndarray): Nodes of :obj:`Q` routes from exits to
+                entries, :obj:`[Q, L]`, padded with -1; none is empty.
+            starts (numpy.ndarray): Full nodes, :obj:`[Q]`.
+            goals (numpy.ndarray): Full nodes, :obj:`[Q]`.
+            which (numpy.ndarray): Which candidate each is, :obj:`[Q]`.
         """
-        graph = self.graph
-        before = _run(graph, graph.next_node, starts, which // 2)
-        after = _run(graph, graph.last_node, goals, which % 2)
+        before = self._run(self._next, starts, which // 2)
+        after = self._run(self._last, goals, which % 2)
         used = core >= 0
-        edge = self.core.route_edges(core)
-        count = graph.through[edge + 1] - graph.through[edge]
-        size = used + count.masked_fill(edge < 0, 0)  # a node, then its edge
-        num_before = (before >= 0).sum(dim=1)
-        begin = num_before[:, None] + size.cumsum(dim=1) - size
-        length = num_before + size.sum(dim=1) + (after >= 0).sum(dim=1)
+        edge = self.core.route_edges(torch.from_numpy(core)).numpy()
+        through = self._through
+        count = np.where(edge < 0, 0, through[edge + 1] - through[edge])
+        size = used + count  # a node, then its edge
+        num_before = (before >= 0).sum(axis=1)
+        begin = num_before[:, None] + size.cumsum(axis=1) - size
+        length = num_before + size.sum(axis=1) + (after >= 0).sum(axis=1)
 
-        nodes = core.new_full((core.size(0), int(length.max())), -1)
-        _put(nodes, before, torch.arange(before.size(1)).expand_as(before))
-        _put(nodes, torch.where(used, graph.node[core], -1), begin)
+        nodes = np.full((len(core), int(length.max())), -1)
+        _put(nodes, before, np.arange(before.shape[1])[None])
+        _put(nodes, np.where(used, self._node[core], -1), begin)
         # From the goal backwards, as the table has it.
         last = (length - 1)[:, None]
-        _put(nodes, after, last - torch.arange(after.size(1)))
-        query, step = (edge >= 0).nonzero().T
-        inner = count[query, step]
-        first = graph.through[edge[query, step]].repeat_interleave(inner)
-        nth = torch.arange(first.numel())
-        nth = nth - (inner.cumsum(0) - inner).repeat_interleave(inner)
-        column = begin[query, step].repeat_interleave(inner) + 1 + nth
-        nodes[query.repeat_interleave(inner), column] = graph.inner[first + nth]
-        return cut_loops(nodes)  # forced nodes may lead back to the route
+        _put(nodes, after, last - np.arange(after.shape[1]))
+        query, step = (count > 0).nonzero()
+        inside, first = count[query, step], through[edge[query, step]]
+        nth, at = ranges(first, first + inside)
+        column = begin[query, step][nth] + 1 + at - first[nth]
+        nodes[query[nth], column] = self._inner[at]
+        # Forced nodes may lead back to the route.
+        routes = cut_loops(torch.from_numpy(nodes))
+        return self.full.route_costs(routes).numpy(), routes.numpy()
+
+    def _run(
+        self, step: np.ndarray, nodes: np.ndarray, slot: np.ndarray
+    ) -> np.ndarray:
+        """Forced nodes from each node to a portal, :obj:`[Q, L]`, then -1."""
+        columns = []
+        at = np.where(self._is_forced[nodes], nodes, -1)
+        while (at >= 0).any():
+            columns.append(at)
+            at = np.where(at >= 0, step[slot, at], -1)
+            at = np.where((at >= 0) & self._is_forced[at], at, -1)
+        return np.stack(columns, 1) if columns else np.empty((nodes.size, 0))
 
 
 class Candidates(NamedTuple):
@@ -136,30 +166,17 @@ class Candidates(NamedTuple):
             goal.
     """
 
-    query: Tensor
-    which: Tensor
-    exit: Tensor
-    entry: Tensor
-    cost: Tensor
+    query: np.ndarray
+    which: np.ndarray
+    exit: np.ndarray
+    entry: np.ndarray
+    cost: np.ndarray
 
 
-def _run(
-    graph: SimplifiedGraph, step: Tensor, nodes: Tensor, slot: Tensor
-) -> Tensor:
-    """Forced nodes from each node to a portal, :obj:`[Q, L]`, then -1."""
-    simplified = graph.simplified_node
-    columns = [nodes[:0].expand(nodes.numel(), 0)]
-    at = torch.where(simplified[nodes] < 0, nodes, -1)
-    while bool((at >= 0).any()):
-        columns.append(at[:, None])
-        at = torch.where(at >= 0, step[slot, at], -1)
-        at = torch.where((at >= 0) & (simplified[at] < 0), at, -1)
-    return torch.cat(columns, dim=1)
-
-
-def _put(nodes: Tensor, values: Tensor, column: Tensor) -> None:
+def _put(nodes: np.ndarray, values: np.ndarray, column: np.ndarray) -> None:
     """Writes the values that are not -1 into columns of :obj:`nodes`."""
-    query, index = (values >= 0).nonzero().T
+    query, index = (values >= 0).nonzero()
+    column = np.broadcast_to(column, values.shape)
     nodes[query, column[query, index]] = values[query, index]
 
 
@@ -167,8 +184,7 @@ class _InsideSegments:
     """Exact search between forced nodes of a segment, one per goal."""
 
     def __init__(self, graph: SimplifiedGraph, adjacency: Adjacency) -> None:
-        self.graph = graph
-        segment = graph.segment.numpy()
+        segment = self._segment = graph.segment.numpy()
         # Forced nodes, those of a segment next to each other.
         order = np.argsort(segment, kind='stable')
         self._node = order[np.searchsorted(segment[order], 0) :]
@@ -185,27 +201,28 @@ class _InsideSegments:
         ends = head[inside], tail[inside]
         self._reversed = csr_array((cost, ends), shape=size)
 
-    def __call__(self, starts: Tensor, goals: Tensor) -> Tensor:
+    def __call__(self, starts: np.ndarray, goals: np.ndarray) -> np.ndarray:
         """Routes :obj:`[B, L]` inside a segment; -1 where there is none."""
-        segment = self.graph.segment
+        segment = self._segment
         same = (segment[starts] == segment[goals]) & (segment[starts] >= 0)
-        query = (same & (starts != goals)).nonzero().squeeze(1)
+        query = np.flatnonzero(same & (starts != goals))
         found = []
-        for number in segment[goals[query]].unique().tolist():
+        for number in np.unique(segment[goals[query]]).tolist():
             part = query[segment[goals[query]] == number]
-            ends = starts[part].numpy(), goals[part].numpy()
-            for which, routes in self._search(number, *ends):
+            for which, routes in self._search(
+                number, starts[part], goals[part]
+            ):
                 found.append((part[which], routes))
-        longest = max((routes.size(1) for _, routes in found), default=1)
-        nodes = starts.new_full((starts.numel(), longest), -1)
-        nodes[:, 0] = torch.where(starts == goals, starts, -1)
+        longest = max((routes.shape[1] for _, routes in found), default=1)
+        nodes = np.full((starts.size, longest), -1)
+        nodes[:, 0] = np.where(starts == goals, starts, -1)
         for which, routes in found:
-            nodes[which, : routes.size(1)] = routes
+            nodes[which, : routes.shape[1]] = routes
         return nodes
 
     def _search(
         self, segment: int, starts: np.ndarray, goals: np.ndarray
-    ) -> Iterator[tuple[Tensor, Tensor]]:
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Routes in one segment: which queries have one, and the nodes."""
         begin, end = self._begin[segment : segment + 2].tolist()
         edges = self._reversed[begin:end, begin:end]
@@ -223,8 +240,7 @@ class _InsideSegments:
                 columns.append(np.where(at >= 0, self._node[begin + at], -1))
                 at = np.where(at >= 0, np.maximum(step[search, at], -1), -1)
             if columns:
-                routes = torch.from_numpy(np.stack(columns, axis=1))
-                yield torch.from_numpy(query), routes
+                yield query, np.stack(columns, axis=1)
 
     def num_bytes(self) -> int:
         """Bytes of its tables."""

@@ -32,8 +32,6 @@ def compile_all() -> None:
     walk(graph, net, scratch, *ends, True)
     backtrack(graph, net, scratch, *ends)
     lookahead(graph, net, scratch, *ends, 1)
-    limits = np.array([2]), np.array([np.inf])
-    found = expand(
-        graph, net, NO_BOUNDS, scratch, *ends, 1.0, 0, *limits, False
-    )
+    options = 1.0, 0, np.array([np.inf]), False, False
+    found = expand(graph, net, NO_BOUNDS, scratch, *ends, *options)
     inside(graph, scratch, *ends, found[0], found[1][:, None], 1)

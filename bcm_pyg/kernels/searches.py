@@ -23,6 +23,8 @@ from .scores import (
 # Entries of Scratch.count: the stamp of the search, how many nodes are open,
 # found, expanded and listed, and how far the turn has come, of how many nodes.
 _STAMP, _OPEN, _FOUND, _EXPANDED, _LISTED, _DONE, _TURN = 0, 1, 2, 3, 4, 5, 6
+#: No limit of expansions.
+NO_LIMIT = 2**62
 
 
 # --- open nodes: a binary heap, each node in it once --------------------------
@@ -139,17 +141,20 @@ def expand(
     goals: Any,
     weight: float,
     width: int,
-    limits: Any,
     ceilings: Any,
     reopen: bool,
+    both: bool,
 ) -> Any:
     """Best-first searches (see :meth:`PlainEngine.search`) by the scores of the
-    map, or by the bounds if there are any. A free lane takes the next query.
+    map, or by the bounds if there are any. A free lane takes the next search.
+
+    Each query is one search, or two if both: there, and back (see
+    :meth:`PlainEngine.there_and_back`). So a single query has both lanes.
     """
     count, note, heap, nodes, _, _ = scratch
-    size = starts.size
+    size = starts.size * (2 if both else 1)
     lists, end, following = np.empty(64 * size, np.int64), 0, 0
-    span, lowest = np.zeros((size, 2), np.int64), np.full(size, INF)
+    span, lowest = np.full((size, 2), -1), np.full(size, INF)
     reached = np.zeros(size, np.bool_)
     room, use_bounds = make_room(graph, net), bounds.rows.shape[0] > 0
     turn = np.empty((LANES, max(1, width)), np.int64)
@@ -160,9 +165,14 @@ def expand(
             while True:
                 asks = query[lane]
                 if asks >= 0:
+                    most, ceiling = NO_LIMIT, INF
+                    if not both:
+                        ceiling = ceilings[asks]
+                    elif asks % 2 and span[asks - 1, 0] >= 0:
+                        most = _most_back(span, asks)
                     node[lane] = _next(
                         count, heap, note, lane, turn, goal[lane], width > 0,
-                        limits[asks], ceilings[asks],
+                        most, ceiling,
                     )  # fmt: skip
                     if node[lane] >= 0:
                         break
@@ -176,9 +186,13 @@ def expand(
                     query[lane] = -1
                 if following == size:
                     break
-                query[lane], goal[lane] = following, goals[following]
+                asks = following // 2 if both else following
+                start, goal[lane] = starts[asks], goals[asks]
+                if both and following % 2:
+                    start, goal[lane] = goal[lane], start
+                query[lane] = following
                 stamp = first_stamp(count, note, lane)
-                _begin(count, heap, note, lane, starts[following], stamp)
+                _begin(count, heap, note, lane, start, stamp)
                 following += 1
         if node[0] < 0 and node[1] < 0:
             break
@@ -208,7 +222,17 @@ def expand(
                     rest = rest_of(score, net.scale, step)
                 value = min(cost + weight * rest, HUGE)
                 _open(count, heap, note, lane, head, cost, value)
+    if both:  # a way back may have gone on before the way there was known
+        for back in range(1, size, 2):
+            most = span[back, 0] + _most_back(span, back)
+            span[back, 1] = min(span[back, 1], most)
     return lists[:end].copy(), span, lowest, reached  # see with_lists
+
+
+@compiled
+def _most_back(span: Any, back: int) -> int:
+    """What a way back may expand: twice as many nodes as the way there."""
+    return 2 * (span[back - 1, 1] - span[back - 1, 0])
 
 
 @compiled

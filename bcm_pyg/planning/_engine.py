@@ -25,7 +25,7 @@ from bcm_pyg.kernels import (
 )
 from bcm_pyg.utils import Adjacency
 
-from ._plain import NO_LIMIT, PlainEngine
+from ._plain import PlainEngine
 from .base import Scorer
 from .plan import Plan
 
@@ -33,6 +33,8 @@ from .plan import Plan
 MAX_LISTED = 2**23
 #: Queries of a part, and pairs of a part that are valued.
 PART, VALUES = 32, 2**11
+#: Of searches there and back, which have none.
+NO_CEILING = np.empty(0)
 
 
 class CompiledEngine:
@@ -55,14 +57,21 @@ class CompiledEngine:
         goals: Array,
         weight: float = 1.0,
         width: int = 0,
-        limit: Array | int = NO_LIMIT,
         ceiling: Array | float = np.inf,
         reopen: bool = False,
     ) -> Expanded:
         """See :meth:`PlainEngine.search`."""
-        most = np.full(starts.size, limit), np.full(starts.size, ceiling)
-        options = float(weight), width, *most, reopen
+        most = np.full(starts.size, ceiling)
+        options = float(weight), width, most, reopen, False
         return Expanded(*self._expand(starts, goals, *options))
+
+    def there_and_back(
+        self, starts: Array, goals: Array, weight: float = 1.0
+    ) -> tuple[Array, Array]:
+        """See :meth:`PlainEngine.there_and_back`."""
+        options = float(weight), 0, NO_CEILING, False, True
+        nodes, span, *_ = self._expand(starts, goals, *options)
+        return nodes, span.reshape(-1, 2, 2)
 
 
 def _found_by(kernel: Callable[..., Any], *arguments: Any) -> Found:

@@ -59,23 +59,25 @@ class LandmarkBounds:
         finite = np.abs(rows[np.isfinite(rows)])
         self._unit = float(finite.max(initial=0.0)) or 1.0
         rows /= self._unit
-        self._rows = torch.from_numpy(rows).float().to(adjacency.device)
-        #: The same, for compiled searches.
-        self.arrays = Bounds(self._rows.cpu().numpy(), self._unit, MARGIN)
+        #: What compiled searches read, too.
+        self.arrays = Bounds(rows.astype(np.float32), self._unit, MARGIN)
 
     def __call__(self, starts: Tensor, goals: Tensor) -> Tensor:
         """Lower bound of the cost of each query, float64 :obj:`[B]`."""
-        bound = torch.empty_like(starts, dtype=torch.float64)
-        for first in range(0, starts.numel(), MAX_ROWS):
+        start, goal = starts.cpu().numpy(), goals.cpu().numpy()
+        rows, bound = self.arrays.rows, np.empty(start.size)
+        for first in range(0, start.size, MAX_ROWS):
             part = slice(first, first + MAX_ROWS)
-            ahead = self._rows[goals[part]] - self._rows[starts[part]]
-            ahead = ahead.nan_to_num_(nan=0.0, posinf=float('inf'))
-            bound[part] = ahead.amax(dim=1)
-        return (bound - MARGIN).clamp_(min=0) * self._unit
+            with np.errstate(invalid='ignore'):
+                ahead = rows[goal[part]] - rows[start[part]]
+            # Where both are infinite, nothing is known.
+            bound[part] = np.fmax.reduce(ahead, axis=1, initial=0)
+        bound = np.maximum(bound - MARGIN, 0) * self._unit
+        return torch.from_numpy(bound).to(starts.device)
 
     def num_bytes(self) -> int:
         """Bytes of what is kept per node."""
-        return self._rows.numel() * self._rows.element_size()
+        return int(self.arrays.rows.nbytes)
 
 
 class BoundScorer:

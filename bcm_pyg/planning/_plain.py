@@ -20,8 +20,6 @@ from .base import Scorer, cost_scale
 
 #: What stands for a score that is no number, or infinite: last, but not lost.
 HUGE = float(np.finfo(np.float64).max) / 4
-#: No limit of expansions.
-NO_LIMIT = 2**62
 
 T = TypeVar('T')
 #: Yields nodes, is sent the scores of their edges, returns what it found.
@@ -69,16 +67,14 @@ class PlainEngine:
         goals: Array,
         weight: float = 1.0,
         width: int = 0,
-        limit: Array | int = NO_LIMIT,
         ceiling: Array | float = inf,
         reopen: bool = False,
     ) -> Expanded:
         """Best-first searches (see :meth:`search`)."""
-        most = np.full(starts.size, limit), np.full(starts.size, ceiling)
-        queries = zip(_pairs(starts, goals), _pairs(*most), strict=True)
+        most = np.full(starts.size, ceiling).tolist()
         searches = [
-            self.search(*ends, weight, width, *limits, reopen)
-            for ends, limits in queries
+            self.search(*ends, weight, width, ceiling, reopen)
+            for ends, ceiling in zip(_pairs(starts, goals), most, strict=True)
         ]
         found = self._ask(searches, goals)
         return Expanded(
@@ -86,6 +82,26 @@ class PlainEngine:
             np.array([bound for _, bound, _ in found]),
             np.array([reached for _, _, reached in found], np.bool_),
         )
+
+    def there_and_back(
+        self, starts: Array, goals: Array, weight: float = 1.0
+    ) -> tuple[Array, Array]:
+        """What best-first searches expand from the start to the goal and back,
+        and spans :obj:`[B, 2, 2]` of either.
+
+        On the way back that is at most twice as many nodes as on the way there,
+        so that it ends where there is none.
+        """
+        there = self.expand(starts, goals, weight)
+        most = (2 * np.diff(there.span)).ravel().tolist()
+        searches = [
+            self.search(*ends, weight, limit=limit)
+            for ends, limit in zip(_pairs(goals, starts), most, strict=True)
+        ]
+        back = [nodes for nodes, _, _ in self._ask(searches, starts)]
+        nodes, span = _listed(back)
+        span = np.stack([there.span, span + there.nodes.size], axis=1)
+        return np.concatenate([there.nodes, nodes]), span
 
     def inside(
         self,
@@ -121,10 +137,10 @@ class PlainEngine:
         start: int,
         goal: int,
         weight: float,
-        width: int,
-        limit: float,
-        ceiling: float,
-        reopen: bool,
+        width: int = 0,
+        ceiling: float = inf,
+        reopen: bool = False,
+        limit: float = inf,
     ) -> Asking[tuple[list[int], float, bool]]:
         r"""Expands the most promising nodes until the goal is the best of all.
 
@@ -140,11 +156,12 @@ class PlainEngine:
             start (int): The start.
             goal (int): The goal.
             weight (float): :math:`w`.
-            width (int): If not 0, expand so many at each turn, and forget all
-                other open nodes but the goal.
-            limit (float): End after so many expansions.
-            ceiling (float): Expand only nodes of a lower value.
-            reopen (bool): Whether to expand nodes again, at less cost.
+            width (int, optional): If not 0, expand so many at each turn, and
+                forget all other open nodes but the goal.
+            ceiling (float, optional): Expand only nodes of a lower value.
+            reopen (bool, optional): Whether to expand nodes again, at less
+                cost.
+            limit (float, optional): End after so many expansions.
 
         Returns:
             The expanded nodes, the lowest value of a node that is open in the
@@ -153,12 +170,13 @@ class PlainEngine:
         found = {start: 0}
         cost, value = {start: 0.0}, {start: 0.0}  # value: of open nodes
         expanded: dict[int, None] = {}
-        num_found, num_turns = 1, 0
+        num_found = 1
         while True:
             order = sorted(value, key=lambda node: (value[node], -found[node]))
             lowest = value[order[0]] if order else inf
             arrived = order[:1] == [goal]
-            if arrived or not order or lowest >= ceiling or num_turns >= limit:
+            done = lowest >= ceiling or len(expanded) >= limit
+            if arrived or not order or done:
                 return list(expanded), lowest, arrived
             turn = order[: width or 1]
             turn = turn[: turn.index(goal)] if goal in turn else turn
@@ -169,7 +187,6 @@ class PlainEngine:
                 for node in set(value) - {goal}:
                     del value[node], cost[node], found[node]
             for node in turn:
-                num_turns += 1
                 expanded[node] = None
                 scores = yield node
                 for (head, step), score in zip(

@@ -2,10 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -17,6 +17,7 @@ from bcm_pyg.graph import (
     fingerprint,
     planning_graph,
 )
+from bcm_pyg.graph.full_routes import Candidates
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import Adjacency, Reachability, as_queries
 
@@ -188,38 +189,44 @@ class BasePlanner(ABC):
         inside a segment. So an exact planner stays exact, and a bound a bound.
         Expansions are those on the simplified graph.
         """
-        cost, nodes = full.inside(starts, goals)
-        best = Plan.from_routes(cost, nodes, torch.zeros_like(starts))
-        query, which, exits, entries, beside = full.candidates(starts, goals)
-        plan = self._answer_candidates(query, exits, entries, beside).to('cpu')
-        cost = plan.cost + beside
-        least = cost.new_full((starts.numel(),), float('inf'))
-        least = least.scatter_reduce(0, query, cost, 'amin')
-        chosen = (plan.success & (cost == least[query])).nonzero().squeeze(1)
-        first = torch.ones_like(chosen, dtype=torch.bool)
-        first[1:] = query[chosen[1:]] != query[chosen[:-1]]
-        chosen = chosen[first]  # the cheapest of each query
-        if chosen.numel() > 0:
+        start, goal = starts.numpy(), goals.numpy()
+        cost, nodes = full.inside(start, goal)
+        candidates = full.candidates(start, goal)
+        query, beside = candidates.query, candidates.cost
+        plan = self._answer_candidates(candidates).to('cpu')
+        total, least = plan.cost.numpy() + beside, np.full(cost.shape, np.inf)
+        np.minimum.at(least, query, total)
+        chosen = plan.success.numpy() & (total == least[query])
+        chosen = np.flatnonzero(chosen)
+        chosen = chosen[np.diff(query[chosen], prepend=-1) > 0]  # one of each
+        walked = cost.copy()
+        if chosen.size > 0:
             row = query[chosen]
-            ends = starts[row], goals[row]
-            nodes = full.unpack(plan.nodes[chosen], *ends, which[chosen])
-            cost = full.full.route_costs(nodes)
-            found = Plan.from_routes(cost, nodes, torch.zeros_like(row))
-            walked = plan.walked_cost[chosen] + beside[chosen]
-            found = replace(found, walked_cost=walked.clamp(min=cost))
-            best = best.cheaper(row, found)
+            ends = start[row], goal[row]
+            core = plan.nodes.numpy()[chosen]
+            found = full.unpack(core, *ends, candidates.which[chosen])
+            better = found[0] < cost[row]
+            row, wide = row[better], found[1].shape[1]
+            more = np.full((starts.numel(), max(nodes.shape[1], wide)), -1)
+            more[:, : nodes.shape[1]] = nodes
+            more[row] = -1
+            more[row, :wide] = found[1][better]
+            nodes = more
+            cost[row] = found[0][better]
+            way = plan.walked_cost.numpy()[chosen] + beside[chosen]
+            walked[row] = np.maximum(way[better], cost[row])
         # A hair less: costs were added up in another order.
-        low = (plan.lower_bound + beside) * (1 - 2**-45)
-        bound = best.cost.scatter_reduce(0, query, low, 'amin')
-        expansions = torch.zeros_like(starts)
-        expansions.index_add_(0, query, plan.expansions)
-        return replace(best, expansions=expansions, lower_bound=bound)
+        bound = cost.copy()
+        low = (plan.lower_bound.numpy() + beside) * (1 - 2**-45)
+        np.minimum.at(bound, query, low)
+        expansions = np.zeros_like(start)
+        np.add.at(expansions, query, plan.expansions.numpy())
+        return Plan.from_arrays(cost, nodes, expansions, bound, walked)
 
-    def _answer_candidates(
-        self, query: Tensor, exits: Tensor, entries: Tensor, beside: Tensor
-    ) -> Plan:
+    def _answer_candidates(self, candidates: Candidates) -> Plan:
         """Routes of all candidates (see :class:`FullRoutes`)."""
-        return self._answer(exits, entries)
+        ends = candidates.exit, candidates.entry
+        return self._answer(*map(torch.from_numpy, ends))
 
     def _in_batches(
         self,

@@ -115,6 +115,28 @@ class Plan:
         )
 
     @classmethod
+    def from_arrays(
+        cls,
+        cost: np.ndarray,
+        nodes: np.ndarray,
+        expansions: np.ndarray,
+        lower_bound: np.ndarray,
+        walked_cost: np.ndarray,
+    ) -> Self:
+        """The same from arrays, with what else is known of the routes."""
+        hops = np.maximum((nodes >= 0).sum(axis=1) - 1, 0)
+        nodes = nodes[:, : int(hops.max(initial=0)) + 1]
+        return cls(
+            success=torch.from_numpy(np.isfinite(cost)),
+            cost=torch.from_numpy(cost),
+            hops=torch.from_numpy(hops),
+            nodes=torch.from_numpy(np.ascontiguousarray(nodes)),
+            expansions=torch.from_numpy(expansions),
+            lower_bound=torch.from_numpy(lower_bound),
+            walked_cost=torch.from_numpy(walked_cost),
+        )
+
+    @classmethod
     def from_steps(
         cls,
         starts: Tensor,
@@ -335,6 +357,8 @@ class Plan:
 
     def to(self, device: torch.device | str) -> Plan:
         """The plan with its tensors on a device."""
+        if self.success.device == torch.device(device):
+            return self
         moved: dict[str, Any] = {
             name: torch.as_tensor(value).to(device)
             for name, value in self._values().items()

@@ -4,12 +4,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import FullRoutes, SimplifiedGraph
+from bcm_pyg.graph.full_routes import Candidates
 from bcm_pyg.kernels import load_kernels
 from bcm_pyg.nn.bcm import not_compiled
 from bcm_pyg.typing import Ids
@@ -19,7 +21,6 @@ from bcm_pyg.utils import (
     check_float,
     check_int,
     scatter_amin,
-    scatter_min,
 )
 
 from ._engine import values_of
@@ -39,6 +40,8 @@ from .readouts import (
 LANDMARKS = 16
 #: Distances that are estimated at a time where each is a query.
 MAX_PAIRS = 2**16
+#: Stands for a value that is no number, or infinite.
+MOST = float(np.finfo(np.float64).max) / 4
 
 
 class Planner(BasePlanner):
@@ -166,9 +169,7 @@ class Planner(BasePlanner):
             return with_bounds(plan, self.bounds, starts, goals)
         return plan
 
-    def _answer_candidates(
-        self, query: Tensor, exits: Tensor, entries: Tensor, beside: Tensor
-    ) -> Plan:
+    def _answer_candidates(self, candidates: Candidates) -> Plan:
         """Of each query the most promising candidate draws a corridor, and all
         of them are searched there: their portals are close to each other.
         """
@@ -177,26 +178,31 @@ class Planner(BasePlanner):
             not isinstance(readout, Corridor)
             or not isinstance(readout.guide, BestFirst)
             or self.epsilon is not None
-            or query.numel() == 0
+            or candidates.query.size == 0
         ):
-            return super()._answer_candidates(query, exits, entries, beside)
+            return super()._answer_candidates(candidates)
         device = self.adjacency.device
-        query, exits, entries = (x.to(device) for x in (query, exits, entries))
-        connected = self.reachability.pairs(exits, entries)
-        entries = torch.where(connected, entries, exits)
-        value = beside.to(device) + self._values(exits, entries)
-        most = torch.finfo(value.dtype).max
-        value = value.nan_to_num(nan=most, posinf=most)
-        value = value.masked_fill(~connected, float('inf'))
-        leader = scatter_min(value, query, dim_size=int(query[-1]) + 1)[1]
-        leader = leader[query]
-        ends = exits, entries, exits[leader], entries[leader]
-        plan = readout.along(self.scorer, self.adjacency, *ends)
-        leads = leader == torch.arange(len(leader), device=device)
-        plan = replace(plan, expansions=plan.expansions.where(leads, 0))
+        ends = candidates.exit, candidates.entry
+        exits, entries = (torch.from_numpy(end).to(device) for end in ends)
+        connected = None  # all of them
+        if not self.reachability.surely(exits, entries):
+            connected = self.reachability.pairs(exits, entries)
+            entries = torch.where(connected, entries, exits)
+        value = candidates.cost + self._values(exits, entries).cpu().numpy()
+        value = np.nan_to_num(value, nan=MOST, posinf=MOST)
+        if connected is not None:
+            value[~connected.cpu().numpy()] = np.inf
+        leader = _least_of_each(value, candidates.query)
+        leads = torch.from_numpy(leader == np.arange(leader.size)).to(device)
+        lead = torch.from_numpy(leader).to(device)
+        drawn = exits[lead], entries[lead]
+        plan = readout.along(
+            self.scorer, self.adjacency, exits, entries, *drawn
+        )
+        plan = replace(plan, expansions=plan.expansions * leads)
         if self.landmarks > 0:
             plan = with_bounds(plan, self.bounds, exits, entries)
-        return plan.without(~connected)
+        return plan if connected is None else plan.without(~connected)
 
     @cached_property
     def bounds(self) -> LandmarkBounds:
@@ -219,12 +225,15 @@ class Planner(BasePlanner):
     def _full_distance(
         self, full: FullRoutes, starts: Tensor, goals: Tensor
     ) -> Tensor:
-        query, _, exits, entries, beside = full.candidates(starts, goals)
-        cost = beside + self._values(exits, entries).cpu()
-        best = cost.new_full((starts.numel(),), float('inf'))
-        near = full.in_one_segment(starts, goals)
-        best[near], _ = full.inside(starts[near], goals[near])
-        return best.scatter_reduce(0, query, cost, 'amin').float()
+        start, goal = starts.numpy(), goals.numpy()
+        query, _, exits, entries, beside = full.candidates(start, goal)
+        ends = torch.from_numpy(exits), torch.from_numpy(entries)
+        best = np.full(start.size, np.inf)
+        near = full.in_one_segment(start, goal)
+        best[near], _ = full.inside(start[near], goal[near])
+        cost = beside + self._values(*ends).cpu().numpy()
+        np.minimum.at(best, query, cost)
+        return torch.from_numpy(best).float()
 
     def distance_matrix(self, starts: Ids, goals: Ids) -> Tensor:
         """Estimated costs from each start to each goal, :obj:`[S, G]`."""
@@ -286,6 +295,17 @@ class Planner(BasePlanner):
     def __repr__(self) -> str:
         name = type(self).__name__
         return f'{name}({self.readout}, num_nodes={self.num_nodes})'
+
+
+def _least_of_each(value: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """For each entry the first one of the same query that has its least value;
+    queries are ascending.
+    """
+    first = np.flatnonzero(np.diff(query, prepend=-1))
+    count = np.diff(first, append=query.size)
+    least = np.minimum.reduceat(value, first).repeat(count)
+    among = np.where(value == least, np.arange(query.size), query.size)
+    return np.minimum.reduceat(among, first).repeat(count)
 
 
 def _guarantees(

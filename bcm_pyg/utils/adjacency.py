@@ -101,32 +101,50 @@ class Adjacency:
 
     def edge_ids(self, tails: Tensor, heads: Tensor) -> Tensor:
         """The edge between each two nodes, -1 where there is none."""
-        keys = self._keys
-        wanted = (tails * self.num_nodes + heads).contiguous()
-        found = torch.searchsorted(keys, wanted).clamp_(max=keys.numel() - 1)
-        return torch.where(keys[found] == wanted, found, -1)
-
-    @cached_property
-    def _keys(self) -> Tensor:
-        """A number for each edge, ascending as edges are sorted."""
-        return self.src * self.num_nodes + self.dst
+        return self._tensor(self._edge_ids(_array(tails), _array(heads)))
 
     def route_edges(self, nodes: Tensor) -> Tensor:
         """Edges along routes :obj:`[B, L]`, of the same shape.
 
         It is -1 at padding (-1) and the last node, -2 where there is no edge.
         """
-        out = torch.full_like(nodes, -1)
-        tail, head = nodes[:, :-1], nodes[:, 1:]
-        step = head >= 0
-        edge = self.edge_ids(tail[step], head[step])
-        out[:, :-1][step] = edge.masked_fill(edge < 0, -2)
-        return out
+        return self._tensor(self._route_edges(_array(nodes)))
 
     def route_costs(self, nodes: Tensor) -> Tensor:
         """What routes :obj:`[B, L]` cost, float64 :obj:`[B]`."""
-        edge = self.route_edges(nodes)
-        return self.exact_cost[edge].masked_fill(edge < 0, 0).sum(dim=1)
+        edge = self._route_edges(_array(nodes))
+        cost = np.where(edge < 0, 0.0, self._exact_costs[edge])
+        return self._tensor(cost.sum(axis=1))
+
+    # Routes are looked up in arrays: of few nodes that is much quicker.
+
+    def _edge_ids(self, tails: np.ndarray, heads: np.ndarray) -> np.ndarray:
+        keys = self._keys
+        wanted = tails * self.num_nodes + heads
+        found = np.minimum(keys.searchsorted(wanted), keys.size - 1)
+        return np.where(keys[found] == wanted, found, -1)
+
+    def _route_edges(self, nodes: np.ndarray) -> np.ndarray:
+        out = np.full(nodes.shape, -1)
+        tail, head = nodes[:, :-1], nodes[:, 1:]
+        step = head >= 0
+        edge = self._edge_ids(tail[step], head[step])
+        edge[edge < 0] = -2
+        out[:, :-1][step] = edge
+        return out
+
+    @cached_property
+    def _keys(self) -> np.ndarray:
+        """A number for each edge, ascending as edges are sorted."""
+        keys: np.ndarray = _array(self.src) * self.num_nodes + _array(self.dst)
+        return keys
+
+    @cached_property
+    def _exact_costs(self) -> np.ndarray:
+        return _array(self.exact_cost)
+
+    def _tensor(self, values: np.ndarray) -> Tensor:
+        return torch.from_numpy(values).to(self.device)
 
     def chunks(self, nodes: Tensor, max_edges: int) -> Iterator[slice]:
         """Parts with less than :obj:`max_edges` plus one node's out-edges."""
@@ -182,9 +200,8 @@ class Reachability:
 
     def surely(self, starts: Tensor, goals: Tensor) -> bool:
         """Whether all starts and goals are each in one strong component."""
-        if starts.numel() == 1:  # much quicker than with tensors
-            return bool(self._strong[int(starts)] == self._strong[int(goals)])
-        return bool((self.strong[starts] == self.strong[goals]).all())
+        label = self._strong  # of few nodes, much quicker than with tensors
+        return bool((label[_array(starts)] == label[_array(goals)]).all())
 
     def pairs(self, starts: Tensor, goals: Tensor) -> Tensor:
         """Whether each start can reach its goal, bool :obj:`[B]`."""
@@ -232,12 +249,18 @@ def _exact_cost(data: Data) -> Tensor:
     return cost.double()
 
 
+def _array(values: Tensor) -> np.ndarray:
+    return values.cpu().numpy()
+
+
 def cut_loops(nodes: Tensor) -> Tensor:
     """Routes :obj:`[B, L]` that visit no node twice, over the same edges."""
-    ordered = nodes.sort(dim=1).values
+    ordered = np.sort(_array(nodes), axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    if not twice.any():
+        return nodes
     nodes = nodes.clone()
-    for query in twice.any(dim=1).nonzero().squeeze(1).tolist():
+    for query in np.flatnonzero(twice.any(axis=1)).tolist():
         route: dict[int, None] = {}
         for node in nodes[query][nodes[query] >= 0].tolist():
             while node in route and next(reversed(route)) != node:

@@ -48,7 +48,6 @@ SETTINGS = st.fixed_dictionaries(
     optional={
         'weight': st.sampled_from([0.0, 0.5, 2.0]),
         'width': st.integers(1, 3),
-        'limit': st.integers(0, 5),
         'ceiling': st.integers(0, 12),
         'reopen': st.booleans(),
     },
@@ -73,10 +72,8 @@ def by_query(found: Expanded | Found) -> list:
 
 
 def per_query(options: dict, num: int) -> dict:
-    """Settings as the engines take them: limits for each query."""
+    """Settings as the engines take them: a ceiling for each query."""
     out = dict(options)
-    if 'limit' in out:
-        out['limit'] = np.full(num, out['limit'])
     if 'ceiling' in out:
         out['ceiling'] = np.full(num, float(out['ceiling']))
     return out
@@ -163,8 +160,6 @@ def test_expand(graph: Data, seed: int, options: dict) -> None:
     rows = [
         [2 * value for value in row] for row in score_table(model, data)
     ]  # in units of the graph
-    if 'limit' in options:
-        options['most'] = options.pop('limit')
     if 'width' in options and options.get('reopen'):
         return  # beams do not open nodes again
     for query, (start, goal) in enumerate(
@@ -177,6 +172,42 @@ def test_expand(graph: Data, seed: int, options: dict) -> None:
         assert nodes == list(dict.fromkeys(expanded))
         assert fast.bound[query] == bound
         assert fast.reached[query] == reached
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    graph=random_graphs(max_nodes=9),
+    seed=st.integers(0, 99),
+    weight=st.sampled_from([0.0, 1.0, 2.0]),
+    num=st.integers(1, 5),
+)
+def test_there_and_back(
+    graph: Data, seed: int, weight: float, num: int
+) -> None:
+    """However the two directions of a query are interleaved with others."""
+    data = planning_graph(graph)
+    adjacency = Adjacency.from_data(data)
+    model = integer_map(data, 'one_hot', TERMINALS[seed % 2], seed)
+    scorer = MapScorer(model, data, adjacency)
+    fast, slow = compiled(scorer), PlainEngine(scorer, adjacency)
+    rows = [[2 * value for value in row] for row in score_table(model, data)]
+    pairs = every_pair(data.num_nodes)
+    for ends in zip(*(ids.split(num) for ids in pairs), strict=True):
+        part = [ids.numpy() for ids in ends]
+        wanted = []
+        for start, goal in zip(*(ids.tolist() for ids in ends), strict=True):
+            args = data, rows, start, goal
+            there, *_ = slow_search(*args, weight=weight)
+            args = data, rows, goal, start
+            most = 2 * len(there)
+            back, *_ = slow_search(*args, weight=weight, most=most)
+            wanted.append([there, back])
+        for engine in (fast, slow):
+            nodes, span = engine.there_and_back(*part, weight)
+            assert [
+                [nodes[begin:end].tolist() for begin, end in one]
+                for one in span
+            ] == wanted
 
 
 @settings(deadline=None, max_examples=40)

@@ -120,15 +120,11 @@ class Corridor:
         new[1:] |= np.diff(guide_goals) != 0
         ends = guide_starts[new], guide_goals[new]
         weight = self.guide.weight  # type: ignore[attr-defined]
-        there = engine.expand(*ends, weight)
-        nodes, span = there.nodes, there.span[:, None]
         if self.bidirectional:
-            # Where there is no way back, this ends the search for it.
-            limit = 2 * (span[:, 0, 1] - span[:, 0, 0])
-            back = engine.expand(*ends[::-1], weight, limit=limit)
-            behind = back.span[:, None] + nodes.size
-            nodes = np.concatenate([nodes, back.nodes])
-            span = np.concatenate([span, behind], axis=1)
+            nodes, span = engine.there_and_back(*ends, weight)
+        else:
+            there = engine.expand(*ends, weight)
+            nodes, span = there.nodes, there.span[:, None]
         span = span[new.cumsum() - 1]
         return engine.inside(starts, goals, nodes, span, self.radius)
 
