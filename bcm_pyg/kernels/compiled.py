@@ -4,6 +4,7 @@ import numpy as np
 
 from .arrays import NO_BOUNDS, Graph, blank_map, scratch_for
 from .backups import back_up
+from .blocks import block_loss, edge_distances, edge_distances_back
 from .searches import expand, inside
 from .values import values
 from .walks import backtrack, lookahead, walk
@@ -11,7 +12,10 @@ from .walks import backtrack, lookahead, walk
 __all__ = [
     'back_up',
     'backtrack',
+    'block_loss',
     'compile_all',
+    'edge_distances',
+    'edge_distances_back',
     'expand',
     'inside',
     'lookahead',
@@ -29,6 +33,10 @@ def compile_all() -> None:
     values(graph, net, *ends)
     table = np.zeros((2, 2), np.float32)
     back_up(graph.rowptr, nodes, cost.astype(np.float32), table, *ends, 1)
+    z = edge_distances_back(table, ends[0], edge_distances(table, ends[0], 1))
+    flags, weights = (True, True), (1.0, 1.0, 1.0)
+    loss = z[:1, :1], z[:1, :1], z[0, :1], *ends, nodes, ends[1]
+    block_loss(*loss, *flags, *weights)
     walk(graph, net, scratch, *ends, True)
     backtrack(graph, net, scratch, *ends)
     lookahead(graph, net, scratch, *ends, 1)

@@ -68,7 +68,7 @@ def _dot(x: Any, y: Any) -> Any:
 
 
 @summed
-def _squared_distance(x: Any, y: Any) -> Any:
+def squared_distance(x: Any, y: Any) -> Any:
     out = ZERO
     for k in range(x.size):
         out += (x[k] - y[k]) * (x[k] - y[k])
@@ -174,7 +174,7 @@ def score_edges(
             else:
                 _edge_output(net, node[each], graph.head[edge], room, each)
                 ends = room.to_head[each], room.to_goal[each]
-                score = _squared_distance(*ends)
+                score = squared_distance(*ends)
             last = ZERO  # the score of an edge to the goal
             if net.calibrated:
                 last = np.float32(graph.cost[edge] / net.scale)

@@ -21,8 +21,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import silu
 
+from bcm_pyg.kernels import load_kernels
 from bcm_pyg.utils import Adjacency, Reachability, scatter_amin
 
 from .transition import Transition
@@ -30,9 +30,6 @@ from .transition import Transition
 #: Pairs that go through the transition encoder at a time: 2**15 rows of 256
 #: floats are 32 MB a layer.
 MAX_ROWS = 2**15
-#: Edges of one source that are multiplied together.
-MAX_WIDTH = 32
-silu_backward = torch.ops.aten.silu_backward
 #: Two threads must not take each other's mode for the one to go back to.
 _LOCK = threading.RLock()
 
@@ -71,19 +68,52 @@ def block_scores(
 
     Returns:
         The scores, :obj:`[M, G]`. Memory is that of a few times
-        :math:`S (G + 32) + M` rows.
+        :math:`S G + M` rows.
     """
     # The bias goes in on the short side.
     nodes = nodes - transition.lin1.bias
-    is_plain = type(transition).from_hidden is Transition.from_hidden
-    if is_plain and not torch.compiler.is_compiling() and not nodes.is_meta:
-        layers = transition.lin2, transition.lin3
-        weights = [x for layer in layers for x in (layer.weight, layer.bias)]
-        out: Tensor = _BlockScores.apply(nodes, heads, goals, *weights, source)
-        return out
-    z_edge = transition.from_hidden(heads - nodes.index_select(0, source))
-    z_pair = transition.from_hidden(goals[None] - nodes[:, None])
-    return (z_edge[:, None] - z_pair[source]).square().sum(dim=-1)
+    edges = heads - nodes.index_select(0, source)
+    pairs = (goals - nodes[:, None]).flatten(0, 1)
+    z = transition.from_hidden(torch.cat([edges, pairs]))
+    kernels = None if torch.compiler.is_compiling() else kernels_for(z)
+    if kernels is None:
+        return _edge_distances(z, source, goals.size(0))
+    out: Tensor = _EdgeDistances.apply(z, source, goals.size(0), kernels)
+    return out
+
+
+def kernels_for(x: Tensor) -> Any:
+    """The compiled kernels, if they can take such a tensor."""
+    is_plain = x.device.type == 'cpu' and x.dtype == torch.float32
+    return load_kernels() if is_plain else None
+
+
+def _edge_distances(z: Tensor, source: Tensor, num_goals: int) -> Tensor:
+    """Squared distances of edges and the pairs of their source, [M, G]."""
+    edges, pairs = z.tensor_split([source.numel()])
+    pairs = pairs.view(-1, num_goals, z.size(1))
+    return (edges[:, None] - pairs[source]).square().sum(dim=-1)
+
+
+class _EdgeDistances(torch.autograd.Function):
+    """The same, compiled."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, z: Tensor, source: Tensor, num_goals: int, kernels: Any
+    ) -> Tensor:
+        z = z.contiguous()
+        ctx.save_for_backward(z, source)
+        ctx.kernels = kernels
+        arrays = z.detach().numpy(), source.numpy()
+        return torch.from_numpy(kernels.edge_distances(*arrays, num_goals))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        arrays = [x.numpy() for x in (*ctx.saved_tensors, grad.contiguous())]
+        back = ctx.kernels.edge_distances_back(*arrays)
+        return torch.from_numpy(back), None, None, None
 
 
 def pair_scores(
@@ -193,125 +223,6 @@ def pair_values(
             scores = scores.masked_fill(dead, float('inf'))
         value[part] = scatter_amin(scores, source, 0, node.numel())
     return value.masked_fill(starts == goals, 0)
-
-
-class _BlockScores(torch.autograd.Function):
-    r"""From projected nodes to scores, with a gradient made by hand.
-
-    Edges and pairs of a source and a goal go through the layers in one product,
-    which is faster than two. Scores are :math:`\lVert z_e \rVert^2 + \lVert
-    z_{s, g} \rVert^2 - 2 z_e^\top z_{s, g}`. Autograd would take half a dozen
-    passes over :obj:`[M + S * G]` rows more, there and back.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        nodes: Tensor,
-        heads: Tensor,
-        goals: Tensor,
-        weight2: Tensor,
-        bias2: Tensor,
-        weight3: Tensor,
-        bias3: Tensor,
-        source: Tensor,
-    ) -> Tensor:
-        edges, size = heads.size(0), (nodes.size(0), goals.size(0))
-        x = nodes.new_empty(edges + size[0] * size[1], nodes.size(1))
-        torch.sub(heads, nodes.index_select(0, source), out=x[:edges])
-        torch.sub(goals, nodes[:, None], out=x[edges:].view(*size, x.size(1)))
-        a = silu(x)
-        y = torch.addmm(bias2, a, weight2.T)
-        b = silu(y)
-        z = b @ weight3.T  # the last bias cancels
-        groups = _Groups(source, size[0])
-        square = torch.linalg.vecdot(z, z)
-        out = square[edges:].view(size).index_select(0, source)
-        out += square[:edges, None]
-        padded = groups.pad(z[:edges])
-        pair = groups.spread(z[edges:].view(*size, z.size(1)))
-        product = torch.bmm(padded, pair.transpose(1, 2))
-        out.sub_(groups.unpad(product), alpha=2)
-        ctx.save_for_backward(x, a, y, b, z, padded, weight2, weight3, source)
-        ctx.groups = groups
-        return out
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        x, a, y, b, z, padded, weight2, weight3, source = ctx.saved_tensors
-        groups: _Groups = ctx.groups
-        edges, size = source.numel(), (groups.num_sources, grad.size(1))
-        weight = z.new_zeros(size).index_add_(0, source, grad)
-        weight = torch.cat([grad.sum(1), weight.flatten()])
-        down = z * weight.mul_(2)[:, None]
-        grad = groups.pad(grad)
-        by_edge = torch.bmm(
-            grad, groups.spread(z[edges:].view(*size, z.size(1)))
-        )
-        down[:edges].sub_(groups.unpad(by_edge), alpha=2)
-        groups.add_product(
-            down[edges:].view(*size, z.size(1)),
-            grad.transpose(1, 2),
-            padded,
-            -2,
-        )
-        grad3 = down.T @ b, z.new_zeros(z.size(1))
-        down = silu_backward(down @ weight3, y)
-        grad2 = down.T @ a, down.sum(0)
-        down = silu_backward(down @ weight2, x)
-        pair = down[edges:].view(*size, x.size(1))
-        by_node = pair.sum(1).index_add_(0, source, down[:edges]).neg_()
-        return by_node, down[:edges], pair.sum(0), *grad2, *grad3, None
-
-
-class _Groups:
-    """Edges of each source, padded to equal number for batched products.
-
-    A source of many edges counts as several, so that a hub pads nobody else.
-    """
-
-    def __init__(self, source: Tensor, num_sources: int) -> None:
-        self.num_sources = num_sources
-        degree = torch.bincount(source, minlength=num_sources)
-        rank = torch.arange(source.numel(), device=source.device)
-        rank -= (degree.cumsum(0) - degree)[source]  # among its source's edges
-        self.width = int(degree.max()) if num_sources else 0
-        self.count = num_sources
-        self.owner: Tensor | None = None
-        group = source
-        if self.width > MAX_WIDTH:
-            self.width = MAX_WIDTH
-            parts = degree.div(MAX_WIDTH, rounding_mode='trunc') + 1
-            owner = torch.arange(num_sources, device=source.device)
-            self.owner = owner.repeat_interleave(parts)
-            self.count = self.owner.numel()
-            group = (parts.cumsum(0) - parts)[source] + rank // MAX_WIDTH
-            rank %= MAX_WIDTH
-        self.slot = group * self.width + rank
-
-    def pad(self, x: Tensor) -> Tensor:
-        """Edges by group, zeros between, :obj:`[Q, width, *]`."""
-        out = x.new_zeros(self.count * self.width, x.size(1))
-        out.index_copy_(0, self.slot, x)
-        return out.view(self.count, self.width, x.size(1))
-
-    def unpad(self, x: Tensor) -> Tensor:
-        """The inverse of :meth:`pad`."""
-        return x.flatten(0, 1).index_select(0, self.slot)
-
-    def spread(self, x: Tensor) -> Tensor:
-        """What belongs to sources, by group, :obj:`[Q, *]`."""
-        return x if self.owner is None else x.index_select(0, self.owner)
-
-    def add_product(
-        self, out: Tensor, a: Tensor, b: Tensor, alpha: float
-    ) -> None:
-        """Adds the products of all groups of a source to what it has."""
-        if self.owner is None:
-            out.baddbmm_(a, b, alpha=alpha)
-        else:
-            out.index_add_(0, self.owner, torch.bmm(a, b), alpha=alpha)
 
 
 @contextmanager

@@ -1,15 +1,34 @@
 """The Bellman-grounded objective: loss, ranking term and masks."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from bcm_pyg.nn import BCM, Transition
-from bcm_pyg.nn.scoring import with_terminal
+from bcm_pyg.nn.scoring import kernels_for, with_terminal
 from bcm_pyg.utils import scatter_amin
 
 from .blocks import Block, Run
+
+
+class Terms(NamedTuple):
+    """What a loss consists of.
+
+    Attributes:
+        terminal: The terminal convention.
+        relative: Whether errors count relative to the target.
+        share: Weight of the errors.
+        ranking: Weight of the ranking loss.
+        temperature: Its temperature.
+    """
+
+    terminal: str
+    relative: bool
+    share: float
+    ranking: float
+    temperature: float
 
 
 def block_loss(run: Run, block: Block, columns: slice | None = None) -> Tensor:
@@ -23,32 +42,83 @@ def block_loss(run: Run, block: Block, columns: slice | None = None) -> Tensor:
             goals)
     """
     model, config, adjacency = run.model, run.config, run.sampler.adjacency
-    head, tail = adjacency.dst[block.edge], block.sources[block.source]
-    cost = (adjacency.cost[block.edge] / model.cost_scale)[:, None]
-    share, ranking = 1.0, config.ranking
+    head = adjacency.dst[block.edge]
+    cost = adjacency.cost[block.edge] / model.cost_scale
+    terms = Terms(
+        model.terminal,
+        config.relative,
+        1.0,
+        config.ranking,
+        config.ranking_temperature,
+    )
     if columns is not None:
-        # What is finite does not depend on the scores.
-        wanted = _wanted(model, block, head, cost, block.next_value)
-        best = scatter_amin(wanted, block.source, 0, block.sources.numel())
-        trained = is_trained(block.next_value, tail, head, block.goals)
-        share = _share(trained, columns)
-        ranking = _share(best.isfinite(), columns) * ranking
+        terms = _shared(terms, block, head, cost, columns)
         block = block.part(columns)
     scores = model(run.data, block.sources, head, block.goals, block.source)
-    at_goal = head[:, None] == block.goals
-    seen = with_terminal(scores, at_goal, cost, model.terminal)
-    target = bellman_target(cost[:, 0], next_values(block, seen))
-    trained = is_trained(target, tail, head, block.goals)
-    loss = share * bellman_loss(scores, target, trained, config.relative)
-    if config.ranking > 0:
-        loss = loss + ranking * ranking_loss(
-            seen,
-            _wanted(model, block, head, cost, target),
-            block.source,
-            block.sources.numel(),
-            config.ranking_temperature,
-        )
-    return loss
+    value = block.next_value
+    if block.inner is not None:
+        at_goal = head[:, None] == block.goals
+        seen = with_terminal(scores, at_goal, cost[:, None], model.terminal)
+        value = next_values(block, seen)
+    target = bellman_target(cost, value)
+    kernels = kernels_for(scores)
+    if kernels is None:
+        return plain_loss(scores, target, block, head, cost, terms)
+    out: Tensor = _CompiledLoss.apply(
+        scores, target, block, head, cost, terms, kernels
+    )
+    return out
+
+
+def plain_loss(
+    scores: Tensor,
+    target: Tensor,
+    block: Block,
+    head: Tensor,
+    cost: Tensor,
+    terms: Terms,
+) -> Tensor:
+    """The loss of the scores :obj:`[M, G]` of a block, given targets."""
+    tail, goals = block.sources[block.source], block.goals
+    trained = is_trained(target, tail, head, goals)
+    loss = terms.share * bellman_loss(scores, target, trained, terms.relative)
+    if terms.ranking == 0:
+        return loss
+    at_goal = head[:, None] == goals
+    return loss + terms.ranking * ranking_loss(
+        with_terminal(scores, at_goal, cost[:, None], terms.terminal),
+        _wanted(target, block, head, cost, terms.terminal),
+        block.source,
+        block.sources.numel(),
+        terms.temperature,
+    )
+
+
+class _CompiledLoss(torch.autograd.Function):
+    """The same in one call, with its gradient: small tensors, many calls."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        scores: Tensor,
+        target: Tensor,
+        block: Block,
+        head: Tensor,
+        cost: Tensor,
+        terms: Terms,
+        kernels: Any,
+    ) -> Tensor:
+        nodes = head, block.source, block.sources, block.goals
+        arrays = [x.numpy() for x in (scores.detach(), target, cost, *nodes)]
+        is_calibrated = terms.terminal == 'calibrated'
+        loss, grad = kernels.block_loss(*arrays, is_calibrated, *terms[1:])
+        ctx.save_for_backward(torch.from_numpy(grad))
+        return scores.new_tensor(loss)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return grad * ctx.saved_tensors[0], *[None] * 6
 
 
 def next_values(block: Block, scores: Tensor) -> Tensor:
@@ -73,16 +143,31 @@ def drop_noise(model: BCM) -> None:
 
 
 def _wanted(
-    model: BCM, block: Block, head: Tensor, cost: Tensor, target: Tensor
+    target: Tensor, block: Block, head: Tensor, cost: Tensor, terminal: str
 ) -> Tensor:
     """What the readout should see; at the goal there is nothing to decide."""
     at_goal = head[:, None] == block.goals
-    target = with_terminal(target, at_goal, cost, model.terminal)
+    target = with_terminal(target, at_goal, cost[:, None], terminal)
     ended = block.sources[:, None] == block.goals
     return target.masked_fill(ended[block.source], float('inf'))
 
 
-def _share(counted: Tensor, columns: slice) -> float:
+def _shared(
+    terms: Terms, block: Block, head: Tensor, cost: Tensor, columns: slice
+) -> Terms:
+    """The weights that some goals have in the loss of all."""
+    # What is finite does not depend on the scores.
+    value, tail = block.next_value, block.sources[block.source]
+    wanted = _wanted(value, block, head, cost, terms.terminal)
+    best = scatter_amin(wanted, block.source, 0, block.sources.numel())
+    trained = is_trained(value, tail, head, block.goals)
+    return terms._replace(
+        share=terms.share * _part(trained, columns),
+        ranking=terms.ranking * _part(best.isfinite(), columns),
+    )
+
+
+def _part(counted: Tensor, columns: slice) -> float:
     """The part of what counts, bool :obj:`[*, G]`, that is in some columns."""
     count = counted.sum(dim=0)
     return float(count[columns].sum()) / max(1.0, float(count.sum()))
@@ -152,40 +237,22 @@ def ranking_loss(
         num_sources (int): Number of sources :math:`S`.
         temperature (float): Of both softmins, in units of the mean cost.
     """
-    return _Ranking.apply(scores, target, source, num_sources, temperature)
+    least = scatter_amin(target, source, 0, num_sources)
+    decided = least.isfinite()  # [S, G]
+    log_share = _log_softmin(scores, source, num_sources, temperature)
+    weight = _log_softmin(target, source, num_sources, temperature).exp()
+    weight = weight.masked_fill(~decided[source], 0)
+    # A weight of 0 may meet an infinite score.
+    cross = torch.where(weight > 0, weight * log_share, 0.0)
+    return -cross.sum() / decided.sum().clamp(min=1)
 
 
-class _Ranking(torch.autograd.Function):
-    """The gradient is a difference of the two softmins: no need to retrace."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        scores: Tensor,
-        target: Tensor,
-        source: Tensor,
-        num_sources: int,
-        temperature: float,
-    ) -> Tensor:
-        # Both softmins at once: these are small tensors, calls cost most.
-        energy = torch.cat([scores, target], 1).div_(temperature)
-        least = scatter_amin(energy, source, 0, num_sources)
-        shifted = least.index_select(0, source).sub_(energy)
-        total = torch.zeros_like(least).index_add_(0, source, shifted.exp())
-        log_softmin = shifted.sub_(total.log_().index_select(0, source))
-        log_share, weight = log_softmin.tensor_split(2, 1)
-        decided = least.tensor_split(2, 1)[1].isfinite()  # [S, G]
-        # Undecided sources have NaN weights; they must not meet the scores.
-        unused = decided.logical_not().index_select(0, source)
-        weight = weight.exp().masked_fill_(unused, 0)
-        share = log_share.exp().masked_fill_(unused, 0)
-        count = decided.sum().clamp(min=1)
-        ctx.save_for_backward((weight - share).div_(temperature * count))
-        # A weight of 0 may meet an infinite score.
-        cross = (weight * log_share).masked_fill_(weight == 0, 0)
-        return -cross.sum() / count
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        (gradient,) = ctx.saved_tensors
-        return grad * gradient, None, None, None, None
+def _log_softmin(
+    x: Tensor, source: Tensor, num_sources: int, temperature: float
+) -> Tensor:
+    """Of numbers :obj:`[M, G]`, over the edges of each source."""
+    energy = x / temperature
+    least = scatter_amin(energy.detach(), source, 0, num_sources)
+    above = least[source] - energy
+    total = torch.zeros_like(least).index_add(0, source, above.exp())
+    return above - total.log()[source]

@@ -18,7 +18,6 @@ from torch_geometric.data import Data
 from bcm_pyg import BCM, planning_graph
 from bcm_pyg.nn import Transition, scoring
 from bcm_pyg.nn.scoring import (
-    MAX_WIDTH,
     block_scores,
     block_values,
     pair_scores,
@@ -28,7 +27,7 @@ from bcm_pyg.nn.scoring import (
 )
 from bcm_pyg.utils import Adjacency
 
-# Out-degrees of some sources; the widest product takes 32 edges.
+# Out-degrees of some sources.
 DEGREES = [
     [2, 0, 3],
     [0, 0],
@@ -67,10 +66,6 @@ def inputs(degree: list[int]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         torch.randn(3, 5, requires_grad=True),
         row,
     )
-
-
-def test_the_widest_product() -> None:
-    assert MAX_WIDTH == 32  # what DEGREES has in mind
 
 
 @pytest.mark.parametrize('degree', DEGREES, ids=str)
