@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .scores import INF, ZERO, compiled, fused, squared_distance
+from .scores import INF, compiled, fused, squared_distance
 
 _ONE, _TWO = np.float32(1), np.float32(2)
 

@@ -69,6 +69,7 @@ def _dot(x: Any, y: Any) -> Any:
 
 @summed
 def squared_distance(x: Any, y: Any) -> Any:
+    """The sum of the squares of differences."""
     out = ZERO
     for k in range(x.size):
         out += (x[k] - y[k]) * (x[k] - y[k])
