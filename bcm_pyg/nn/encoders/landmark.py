@@ -12,22 +12,27 @@ from bcm_pyg.utils import check_int
 from .base import NodeEncoder, node_ids
 from .parts.landmark_distances import find_landmarks
 
-#: Stands for an infinite distance: files hold finite numbers only.
-NO_ROUTE = -1.0
+#: The largest code of a distance, and that of an infinite one.
+MOST, NO_ROUTE = 254, 255
 
 
 class LandmarkEncoder(NodeEncoder):
-    r"""Exact distances of a node to and from a few landmarks,
+    r"""Distances of a node to and from a few landmarks,
 
     .. math::
         \psi(x_n) = [\mathbf{l}_n ; \sigma(W \mathbf{l}_n + b)], \qquad
         \mathbf{l}_n = [d(\ell, n), d(n, \ell)]_{\ell = 1 \ldots L} .
 
     Differences of such distances bound the distance of two nodes from below
-    (the triangle inequality). Distances are in units of their mean; a learned
-    number replaces infinite ones.
+    (the triangle inequality). The network gets distances in units of their
+    mean; a learned number replaces infinite ones.
 
-    Building it takes about :math:`2 L` exact searches. It stores :math:`8 L`
+    Distances are exact and then rounded to a byte: a code :math:`q` of a
+    landmark with the unit :math:`u`, a 255th of its largest distance, stands
+    for all distances from :math:`q u` to :math:`(q + 1) u` and is read as the
+    middle. So :math:`(q_g - q_n - 1) u` is a lower bound still.
+
+    Building it takes about :math:`2 L` exact searches. It stores :math:`2 L`
     bytes a node, or half of that if distances are the same in both directions,
     as a buffer that counts in :meth:`bcm_pyg.BCM.storage_bytes`. If costs
     change, build a new encoder. It works best beside coordinates, as
@@ -49,7 +54,8 @@ class LandmarkEncoder(NodeEncoder):
     per_node = True
     needs_pos = False
 
-    distances: Tensor
+    codes: Tensor
+    units: Tensor
 
     def __init__(
         self,
@@ -68,7 +74,9 @@ class LandmarkEncoder(NodeEncoder):
         self.channels = channels
         width = (2 if both_ways else 1) * num_landmarks
         self.out_channels = width + channels
-        self.register_buffer('distances', torch.zeros(num_nodes, width))
+        codes = torch.zeros(num_nodes, width, dtype=torch.uint8)
+        self.register_buffer('codes', codes)
+        self.register_buffer('units', torch.ones(width))
         self.no_way = Parameter(torch.empty(width))
         self.lin = Linear(width, channels) if channels > 0 else None
         self.reset_parameters()
@@ -90,10 +98,14 @@ class LandmarkEncoder(NodeEncoder):
         both_ways = not np.allclose(outward, inward, rtol=1e-6, atol=0)
         table = np.hstack([outward, inward] if both_ways else [outward])
         known = np.isfinite(table)
-        table = table / (table[known].mean() or 1.0)
-        table[~known] = NO_ROUTE
+        mean = table[known].mean() or 1.0
+        table = np.where(known, table, 0)
+        most = table.max(axis=0)
+        units = np.where(most > 0, most / (MOST + 1), 1.0)
+        codes = np.where(known, np.minimum(table // units, MOST), NO_ROUTE)
         out = cls(len(outward), nodes.size, both_ways, **kwargs)
-        out.distances.copy_(torch.from_numpy(table))
+        out.codes.copy_(torch.from_numpy(codes))
+        out.units.copy_(torch.from_numpy(units / mean))
         return out
 
     def reset_parameters(self) -> None:
@@ -104,8 +116,9 @@ class LandmarkEncoder(NodeEncoder):
 
     def forward(self, data: Data) -> Tensor:
         """Node embeddings :obj:`[N, d_o]`."""
-        distance = self.distances[node_ids(data, self.num_nodes)]
-        distance = torch.where(distance < 0, self.no_way, distance)
+        codes = self.codes[node_ids(data, self.num_nodes)]
+        distance = (codes + 0.5) * self.units
+        distance = torch.where(codes == NO_ROUTE, self.no_way, distance)
         if self.lin is None:
             return distance
         return torch.cat([distance, silu(self.lin(distance))], dim=1)

@@ -3,12 +3,14 @@ from __future__ import annotations
 import pytest
 import torch
 from helpers import random_graph
+from scipy.sparse.csgraph import dijkstra
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, planning_graph
 from bcm_pyg.nn import LandmarkEncoder, check_encoder
 from bcm_pyg.nn.encoders.base import select_nodes
 from bcm_pyg.nn.encoders.parts.landmark_distances import find_landmarks
+from bcm_pyg.utils import Adjacency
 
 
 def test_landmark_of_one_way_streets(diamond: Data) -> None:
@@ -23,7 +25,7 @@ def test_landmark_of_one_way_streets(diamond: Data) -> None:
     check_encoder(encoder, diamond)
 
 
-def test_distances_are_exact_up_to_their_mean(diamond: Data) -> None:
+def test_distances_are_exact_up_to_half_a_unit(diamond: Data) -> None:
     encoder = LandmarkEncoder.from_data(diamond, num_landmarks=2, channels=0)
     found = find_landmarks(diamond, 2)
     exact = torch.cat(
@@ -32,8 +34,10 @@ def test_distances_are_exact_up_to_their_mean(diamond: Data) -> None:
     known = torch.isfinite(exact)
     assert known[:4].all() and not known[4].any()  # node 4 is isolated
     expected = (exact / exact[known].mean()).float()
+    unit = expected[:4].amax(0) / 255
+    torch.testing.assert_close(encoder.units, unit)
     out = encoder(diamond)
-    torch.testing.assert_close(out[:4], expected[:4])
+    assert bool(((out - expected)[:4].abs() <= 0.501 * unit).all())
     assert out[4].tolist() == [0.0] * 4
     with torch.no_grad():
         encoder.no_way.fill_(7.0)
@@ -41,10 +45,31 @@ def test_distances_are_exact_up_to_their_mean(diamond: Data) -> None:
     assert torch.equal(encoder(diamond)[:4], out[:4])
 
 
+def test_codes_bound_distances() -> None:
+    """The differences of codes, less one, are lower bounds."""
+    data = planning_graph(random_graph(40, 120, seed=7))
+    encoder = LandmarkEncoder.from_data(data, num_landmarks=4)
+    assert encoder.both_ways
+    exact = torch.from_numpy(
+        dijkstra(Adjacency.from_data(data).to_scipy())
+    )  # [start, goal]
+    mean = float(data.edge_cost.sum())  # any unit will do for 0 and inf
+    code = encoder.codes.double()[:, :4]  # from the landmarks
+    found = find_landmarks(data, 4)
+    scale = torch.from_numpy(found.outward)
+    scale = scale.masked_fill(scale.isinf(), 0).amax(0) / 255
+    bound = (code[None] - code[:, None] - 1) * scale
+    lost = (encoder.codes[:, :4] == 255).any(1)
+    bound[lost], bound[:, lost] = -mean, -mean
+    assert bool((bound.amax(2) <= exact + 1e-9).all())
+    assert bool((bound.amax(2) > 0).any())
+
+
 def test_one_table_serves_both_ways_where_it_can(grid: Data) -> None:
     encoder = LandmarkEncoder.from_data(grid, num_landmarks=3)
     assert not encoder.both_ways
-    assert encoder.distances.shape == (100, 3)
+    assert encoder.codes.shape == (100, 3)
+    assert encoder.codes.dtype == torch.uint8
     assert encoder.out_channels == 3 + 32
     check_encoder(encoder, grid)
     slower = grid.clone()
@@ -56,7 +81,7 @@ def test_the_table_counts_as_storage(diamond: Data) -> None:
     model = BCM.from_data(diamond, 'landmark', num_landmarks=2)
     weights = sum(p.numel() for p in model.parameters())
     assert model.num_parameters() == weights
-    assert model.storage_bytes() == 4 * weights + 5 * 8 * 2
+    assert model.storage_bytes() == 4 * weights + 5 * 2 * 2 + 4 * 2 * 2
 
 
 def test_rows_agree_with_all() -> None:
@@ -68,7 +93,7 @@ def test_rows_agree_with_all() -> None:
 
 def test_the_same_graph_gives_the_same_table() -> None:
     data = planning_graph(random_graph(30, 60, seed=4))
-    one, two = (LandmarkEncoder.from_data(data).distances for _ in range(2))
+    one, two = (LandmarkEncoder.from_data(data).codes for _ in range(2))
     assert torch.equal(one, two)
 
 
@@ -79,12 +104,12 @@ def test_free_edges_everywhere(diamond: Data) -> None:
     check_encoder(encoder, diamond)
 
 
-def test_reset_parameters_keeps_the_distances(diamond: Data) -> None:
+def test_reset_parameters_keeps_the_codes(diamond: Data) -> None:
     encoder = LandmarkEncoder.from_data(diamond)
     assert encoder.lin is not None
-    table, weight = encoder.distances.clone(), encoder.lin.weight.clone()
+    table, weight = encoder.codes.clone(), encoder.lin.weight.clone()
     encoder.reset_parameters()
-    assert torch.equal(encoder.distances, table)
+    assert torch.equal(encoder.codes, table)
     assert not torch.equal(encoder.lin.weight, weight)
 
 
