@@ -157,7 +157,7 @@ def _check_drawn(plan: Plan, points: np.ndarray, on_globe: bool) -> None:
     if bad.any():
         node = int(drawn[bad.argmax()])
         raise BCMError(
-            f'node {node} of a route cannot be drawn: it is at '
+            f'node {node} of a route cannot be drawn: its position is '
             f'{points[node].tolist()}'
         )
 

@@ -57,8 +57,8 @@ def are_degrees(crs: Any, xy: np.ndarray, guess: bool = True) -> bool:
     """Whether coordinates :obj:`[N, 2]` are longitude and latitude.
 
     :obj:`crs` is the coordinate reference system as OSMnx keeps it: a name, a
-    text, a pyproj object or :obj:`None`. If it does not tell, as most codes of
-    EPSG, the range of the coordinates decides, unless :obj:`guess` is False.
+    text, a pyproj object or :obj:`None`. If it does not say, as with most EPSG
+    codes, the range of the coordinates decides, unless :obj:`guess` is False.
     """
     is_geographic = getattr(crs, 'is_geographic', None)
     if not isinstance(is_geographic, bool):
@@ -69,7 +69,7 @@ def are_degrees(crs: Any, xy: np.ndarray, guess: bool = True) -> bool:
 
 
 def _is_geographic(text: str) -> bool | None:
-    """Whether a coordinate reference system is in degrees, if it tells."""
+    """Whether a coordinate reference system is in degrees; None if unknown."""
     # A projected system names its base in degrees too.
     if re.search('projc|projectedcrs|boundcrs|engcrs|local_cs', text):
         return False
@@ -83,8 +83,8 @@ def nearest_nodes(data: Data, points: Any) -> Tensor:
     """The nodes nearest to points, :obj:`[B]`.
 
     Args:
-        data (torch_geometric.data.Data): The graph. If some streets lead
-            nowhere, take :func:`~bcm_pyg.graph.largest_component` first.
+        data (torch_geometric.data.Data): The graph. If some nodes cannot be
+            reached, call :func:`~bcm_pyg.graph.largest_component` first.
         points (array): Points :obj:`[B, A]`, or one, :obj:`[A]`: longitude
             and latitude, in this order, if the graph has :obj:`lonlat`;
             otherwise as :obj:`pos` (plus :obj:`pos_origin` if it has one).

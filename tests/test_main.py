@@ -155,7 +155,7 @@ def test_no_route(folder, capsys, monkeypatch):
         ('fly map', "invalid choice: 'fly'"),
         ('learn x.graphml', 'required: --out'),
         ('learn x.graphml --out new', 'there is no file x.graphml'),
-        ('learn x.txt --out new', 'no graph that can be read'),
+        ('learn x.txt --out new', 'is not a graph file'),
         ('learn bad.graphml --out new', 'bad.graphml'),
         ('learn empty.npz --out new', 'empty.npz'),
         ('learn towns.graphml --out new --budget -1', 'time_budget must be'),
@@ -164,7 +164,7 @@ def test_no_route(folder, capsys, monkeypatch):
         ('learn towns.graphml --out a/b/c', 'there is no folder a/b'),
         ('learn towns.graphml --out towns.graphml', 'a map is a folder'),
         ('route nowhere A B', 'nowhere'),
-        ('route map Nowhere "Town 00"', "'Nowhere' is no node"),
+        ('route map Nowhere "Town 00"', "'Nowhere' is not a node"),
         ('route map "Town 0" "Town 00"', 'did you mean'),
         ('route map "Town 00" "Town 01" --geojson a/b', 'there is no folder a'),
         ('route map "Town 00" "Town 01" --plot r.doc', 'r.doc'),
@@ -224,7 +224,7 @@ def test_the_script_is_the_module(folder):
     command = [sys.executable, '-m', 'bcm_pyg', 'route', 'map', 'Town 00', 'X']
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, '')
-    assert done.stderr.startswith("bcm: 'X' is no node")
+    assert done.stderr.startswith("bcm: 'X' is not a node")
     code = 'import sys; sys.argv[1:] = ["info", "--help"]\n'
     code += 'from bcm_pyg.__main__ import main\n'
     code += 'try: main()\nexcept SystemExit: print("torch" in sys.modules)'

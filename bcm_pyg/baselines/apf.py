@@ -68,7 +68,7 @@ class APF(BasePlanner):
         return 0.5 * self.attraction * square + self._repulsion[nodes]
 
     def storage_bytes(self) -> int:
-        """Nothing is kept beside the graph and its obstacles."""
+        """Nothing is stored besides the graph and its obstacles."""
         return 0
 
     def score(self, nodes: Tensor, goals: Tensor) -> EdgeScores:

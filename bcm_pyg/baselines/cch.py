@@ -29,7 +29,7 @@ class CCH(BasePlanner):
 
     Nodes are ordered by recursive cuts (inertial flow along the two coordinates
     of largest spread), shortcuts bridge every node in this order, and a query
-    looks only upwards from both ends. :obj:`expansions` counts the distinct
+    searches only upwards from both ends. :obj:`expansions` counts the distinct
     nodes that it relaxes.
 
     RoutingKit adds up 32-bit integers. Costs are rounded down to multiples of
@@ -111,8 +111,8 @@ class CCH(BasePlanner):
         """Bytes of what RoutingKit keeps on disk.
 
         That is tail and head of each edge and order and rank of each node, 4
-        bytes each. Shortcuts are made anew when it is loaded: with them, it
-        holds about a kilobyte a node in memory on grids.
+        bytes each. Shortcuts are rebuilt when it is loaded: with them, it takes
+        about a kilobyte per node in memory on grids.
         """
         return 8 * (self.adjacency.num_edges + self.adjacency.num_nodes)
 

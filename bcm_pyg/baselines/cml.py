@@ -60,8 +60,8 @@ class CML(BasePlanner):
             end early where no edge leads on.
         seed (int, optional): Seed of the initial values, the walks and their
             order. (default: :obj:`42`)
-        walks (int, optional): Number of random walks, from nodes that have a
-            way out. (default: :obj:`1000`)
+        walks (int, optional): Number of random walks, from nodes with
+            out-edges. (default: :obj:`1000`)
         length (int, optional): Nodes of a walk. (default: :obj:`32`)
         epochs (int, optional): Times that each walk is learned from. (default:
             :obj:`10`)

@@ -31,10 +31,10 @@ class Dijkstra(BasePlanner):
     step. :obj:`expansions` counts the nodes that such a search settles until it
     meets the start, both ends included.
 
-    With :obj:`per_query`, each query is a search of its own, with a binary
-    heap, from the start until the goal is settled; :obj:`expansions` counts
-    what it settled. It is a loop in Python and pays off only for near goals on
-    large graphs. Either way, a start that is its goal has no expansions.
+    With :obj:`per_query`, each query is a separate search with a binary heap,
+    from the start until the goal is settled; :obj:`expansions` counts what it
+    settled. It is a loop in Python and pays off only for near goals on large
+    graphs. Either way, a start that is its goal has no expansions.
 
     Args:
         data (torch_geometric.data.Data or SimplifiedGraph): The graph.

@@ -1,4 +1,4 @@
-"""Small graphs that are there at once, graphs in files, grids and queries."""
+"""Built-in graphs, graphs in files, grids and queries."""
 
 from .graph_files import (
     MovingAIMap,

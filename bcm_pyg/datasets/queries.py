@@ -11,7 +11,7 @@ from bcm_pyg.utils import Adjacency, check_int
 def sample_queries(
     data: Data, num: int, seed: int = 42
 ) -> tuple[Tensor, Tensor]:
-    r"""Draws start and goal nodes that can reach each other, there and back.
+    r"""Draws start and goal nodes that can reach each other.
 
     Pairs are uniform over the ordered pairs of distinct nodes of one strongly
     connected component, without repetition while there are enough. They depend
@@ -19,7 +19,7 @@ def sample_queries(
 
     Args:
         data (torch_geometric.data.Data): The graph.
-        num (int): How many pairs.
+        num (int): Number of pairs.
         seed (int, optional): Seed of the draw. (default: :obj:`42`)
 
     Returns:
@@ -35,7 +35,7 @@ def sample_queries(
     total = int(pairs.sum())
     if total == 0:
         raise BCMError(
-            'no two nodes can reach each other there and back (edges are '
+            'no two nodes can reach each other in both directions (edges are '
             'directed; an undirected graph holds both directions)'
         )
     rng = generator(seed)

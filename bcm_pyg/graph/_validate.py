@@ -220,7 +220,7 @@ def bends(data: Data, index: Tensor) -> tuple[Tensor, Tensor] | None:
 
 
 def warn_of_scales(data: Data, stacklevel: int) -> None:
-    """Warns of valid numbers of a canonical graph that hide its others."""
+    """Warns of valid numbers of a canonical graph that dwarf its others."""
     pos, cost, found = data.get('pos'), data.edge_cost, []
     num, few = int(data.num_nodes), -(-int(data.num_nodes) // 100)
     if pos is not None and data.get('coord') is None and num > 2 * few:
@@ -242,16 +242,16 @@ def warn_of_scales(data: Data, stacklevel: int) -> None:
             at = pos[int(node[axis])].tolist()
             found.append(
                 f'node {int(node[axis])} at {at} lies so far from all others '
-                'that a map can hardly tell these apart: leave it out, or '
-                'check its coordinates'
+                'that a map cannot resolve these: remove it, or check its '
+                'coordinates'
             )
     typical, mean = float(cost.median()), float(cost.double().mean())
     if 0 < typical < 1e-4 * mean:
         edge = int(cost.argmax())
         found.append(
-            f'edge {edge} costs {float(cost[edge]):g} beside a median of '
-            f'{typical:g}: a map cannot tell small costs apart beside it. '
-            'Remove the edge if nobody should use it'
+            f'edge {edge} costs {float(cost[edge]):g}, but the median is '
+            f'{typical:g}: a map cannot resolve small costs next to it. '
+            'Remove the edge if it should not be used'
         )
     for text in found:
         warnings.warn(text, stacklevel=stacklevel + 1)

@@ -19,8 +19,8 @@ from ._validate import is_homogeneous
 def nodes_from_labels(data: Data, labels: Hashable | Iterable[Hashable]) -> Any:
     """The nodes that have these labels.
 
-    As in networkx, what is itself a label is one, even if it is a tuple; other
-    iterables hold labels.
+    As in networkx, a value that is itself a label counts as one, even a tuple;
+    other iterables hold labels.
 
     Args:
         data (torch_geometric.data.Data): The graph. Its :obj:`node_id` holds
@@ -29,7 +29,7 @@ def nodes_from_labels(data: Data, labels: Hashable | Iterable[Hashable]) -> Any:
             names, ...
 
     Returns:
-        Of one label an int, of several a tensor :obj:`[B]`.
+        An int for one label, a tensor :obj:`[B]` for several.
     """
     known = labels_of(data)
     check_distinct(known)
@@ -41,28 +41,30 @@ def nodes_from_labels(data: Data, labels: Hashable | Iterable[Hashable]) -> Any:
             return node[labels]
         except (KeyError, TypeError):  # a tuple may hold a list
             if isinstance(labels, (str, bytes)):
-                raise BCMError(f'{labels!r:.80} is no node') from None
+                raise BCMError(f'{labels!r:.80} is not a node') from None
     if not isinstance(labels, Iterable):
-        raise BCMError(f'{labels!r:.80} is no node')
+        raise BCMError(f'{labels!r:.80} is not a node')
     out = []
     for index, label in enumerate(_as_list(labels)):
         try:
             out.append(node[label])
         except (KeyError, TypeError):
-            raise BCMError(f'labels[{index}] = {label!r} is no node') from None
+            raise BCMError(
+                f'labels[{index}] = {label!r} is not a node'
+            ) from None
     edges = data.edge_index
     device = None if edges is None else edges.device
     return torch.tensor(out, dtype=torch.long, device=device)
 
 
 def labels_of(data: Data, nodes: Ids | None = None) -> Any:
-    """The labels of nodes: a list, or of a single node its label.
+    """The labels of nodes: a list, or a single label for a single node.
 
     Args:
         data (torch_geometric.data.Data): The graph. Its :obj:`node_id` holds
             the labels; without it the label of a node is its number.
         nodes (int, list, numpy.ndarray or torch.Tensor, optional): The nodes.
-            (default: :obj:`None`, that is all)
+            (default: all nodes)
     """
     if not isinstance(data, Data):
         is_homogeneous(data)  # says what to pass instead
@@ -99,7 +101,7 @@ def as_node_id(labels: Sequence[Any] | np.ndarray | Tensor) -> Any:
 
 
 def check_distinct(labels: Sequence[Any] | np.ndarray | Tensor) -> None:
-    """Refuses labels that do not tell nodes apart."""
+    """Refuses labels that several nodes share."""
     first: dict[Any, int] = {}
     for node, label in enumerate(_as_list(labels)):
         try:
@@ -108,8 +110,8 @@ def check_distinct(labels: Sequence[Any] | np.ndarray | Tensor) -> None:
             raise BCMError(f'node_id must hold labels: {error}') from None
         if is_known:
             raise BCMError(
-                f'node_id has the same label for several nodes ({label!r} is '
-                f'that of node {node} too)'
+                f'node_id has the same label for several nodes ({label!r} also '
+                f'belongs to node {node})'
             )
 
 

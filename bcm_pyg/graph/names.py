@@ -16,8 +16,7 @@ from .labels import check_distinct, labels_of
 class Names:
     """The names of the nodes of a graph.
 
-    What is a name is taken as a name: an integer is a position only if the
-    graph has no names.
+    An integer is a position only if the graph has no names.
 
     Args:
         data (torch_geometric.data.Data): The graph. Its :obj:`node_id` holds
@@ -88,7 +87,8 @@ class Names:
         """Says what names look like, and which may be meant."""
         kind = type(self.of[0]).__name__
         some = ' or '.join(f'{known!r:.40}' for known in self.of[:2])
-        text = f'{name!r:.80} is no node: names are of type {kind}, as {some}'
+        text = f'{name!r:.80} is not a node: names are of type {kind}'
+        text += f', such as {some}'
         guess = None
         for like in (int, str):  # '7' for 7, or 7 for '7'
             try:
@@ -103,6 +103,6 @@ class Names:
         if self._num_dropped:
             text += (
                 f'. {self._num_dropped} nodes outside of the largest component '
-                'were left out'
+                'were dropped'
             )
         return text

@@ -1,4 +1,4 @@
-"""The graph contract: what a planning graph is, and how to get there."""
+"""The graph contract: what a planning graph is, and how to make one."""
 
 import hashlib
 import math
@@ -39,8 +39,8 @@ def planning_graph(
     with one entry per edge belongs to the edges; if there are as many nodes as
     edges, its name must contain "edge". A float64 :obj:`pos` is centred before
     it becomes float32; :obj:`pos_origin`, :obj:`[1, A]`, is what was
-    subtracted. A graph without coordinates stays without; the encoders
-    :obj:`"node_table"` and :obj:`"one_hot"` need none. The function is
+    subtracted. Coordinates may be missing; the encoders :obj:`"node_table"`
+    and :obj:`"one_hot"` do not need them. The function is
     idempotent and does not change :obj:`data`.
 
     Edges may be drawn with bends: :obj:`bends`, :obj:`[1, P, A]`, are points in
@@ -100,9 +100,7 @@ def planning_graph(
 
     keep = _cheapest_edges(edge_index, edge_cost, num_nodes)
     if keep.numel() == 0:
-        raise BCMError(
-            'the graph has no edges (self-loops do not count): nothing to plan'
-        )
+        raise BCMError('the graph has no edges (self-loops do not count)')
     num_edges = edge_index.size(1)
     # If all edges stay, so do the tensors: Adjacency is shared by them.
     if not torch.equal(keep, torch.arange(num_edges, device=keep.device)):
@@ -149,7 +147,7 @@ def fingerprint(data: Data) -> str:
 
 
 def canonical(data: Data) -> Data:
-    """The canonical form of a graph, at once where it is known to be that."""
+    """The canonical form of a graph; no check where it is known to be that."""
     if torch.compiler.is_compiling():
         return data
     tensors = _tensors(data)

@@ -63,7 +63,7 @@ def graph_from_tensors(
     if NAMES in tensors:
         names = strict_json(tensors[NAMES].numpy().tobytes())
         if not isinstance(names, list):
-            raise BCMError('the names of nodes are no list')
+            raise BCMError('the names of nodes are not a list')
         out.node_id = as_node_id([_from_json(name) for name in names])
     out = planning_graph(out)
     check_distinct(labels_of(out))
@@ -91,5 +91,5 @@ def _from_json(name: Any) -> Any:
     if isinstance(name, list):
         return tuple(_from_json(part) for part in name)
     if isinstance(name, bool) or not isinstance(name, (str, int, float)):
-        raise BCMError(f'{name!r:.80} is no name of a node')
+        raise BCMError(f'{name!r:.80} is not the name of a node')
     return name

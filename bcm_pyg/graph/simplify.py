@@ -19,11 +19,11 @@ from .planning_graph import num_entries, planning_graph, take
 
 @dataclass(frozen=True, eq=False)
 class SimplifiedGraph:
-    r"""A graph without dead ends and chains, and the tables to undo it.
+    r"""A graph without dead ends and chains, and the tables to restore them.
 
-    *Forced* nodes, which leave a route no choice but to go on or turn round,
-    are removed, in connected *segments* that meet the rest of the graph at one
-    or two *portals*. The shortest route through a segment from portal to portal
+    *Forced* nodes, at which a route can only continue or turn round, are
+    removed, in connected *segments* that meet the rest of the graph at one or
+    two *portals*. The shortest route through a segment from portal to portal
     becomes one edge, so that shortest distances stay the same.
 
     Attributes:
@@ -69,10 +69,10 @@ class SimplifiedGraph:
 
 
 def simplify_graph(data: Data, keep: Tensor | None = None) -> SimplifiedGraph:
-    """Removes the nodes that leave no choice: dead ends, trees, and chains.
+    """Removes the nodes that leave no choice: dead ends, trees and chains.
 
-    A chain may be one-way or two-way and carry dead-end trees. In a component
-    where no node has a choice (a tree, a ring) one node stays.
+    A chain may be one-way or two-way and have dead-end trees. A component in
+    which no node leaves a choice (a tree, a ring) keeps one node.
 
     Args:
         data (torch_geometric.data.Data): The graph.
@@ -113,7 +113,7 @@ def simplify_graph(data: Data, keep: Tensor | None = None) -> SimplifiedGraph:
     if not (tail != head).any():
         raise BCMError(
             'no node of the graph leaves a choice (it is a forest, or made of '
-            'rings): there is nothing to learn, use exact search'
+            'rings), so there is nothing to learn: use exact search'
         )
     ids = torch.from_numpy(node)
     ends = np.stack([simplified[tail], simplified[head]])

@@ -47,8 +47,8 @@ class TurnQueries(NamedTuple):
 class TurnGraph:
     """A graph whose nodes are the directed edges of another one.
 
-    To be at a node is to have travelled its edge. To go on costs the turn and
-    the next edge.
+    Being at a node means that its edge was travelled. A move costs the turn
+    and the next edge.
 
     Attributes:
         data: The turn graph, a canonical planning graph. :obj:`node_id` holds
@@ -60,8 +60,8 @@ class TurnGraph:
     full: Data
 
     def queries(self, starts: Tensor, goals: Tensor) -> TurnQueries:
-        """All pairs of edges from each start and into each goal. There is none
-        if both are the same.
+        """All pairs of edges from each start and into each goal; none if both
+        are the same.
         """
         there = Adjacency.from_data(self.full)
         first, owner = there.out_edges(starts)

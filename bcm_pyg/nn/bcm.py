@@ -125,8 +125,8 @@ class BCM(torch.nn.Module):
             terminal (str, optional): The terminal convention. (default:
                 :obj:`"calibrated"`)
             hidden_channels (int, optional): Width of all three layers of the
-                transition encoder. A hop costs its square. (default:
-                :obj:`128`, a third of the paper's parameters and no worse)
+                transition encoder. The cost of a hop grows with its square.
+                (default: :obj:`128`; the paper has 256)
             **kwargs (optional): Arguments of the named encoder, such as
                 :obj:`channels`.
         """
@@ -171,7 +171,7 @@ class BCM(torch.nn.Module):
         return cls.from_data(data, encoder, terminal='paper', **kwargs)
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew and forgets how they were trained."""
+        """Resets all learnable parameters and forgets how they were trained."""
         reset(self.encoder)
         reset(self.transition)
         self.info = MapInfo(self.info.fingerprint)
@@ -191,9 +191,9 @@ class BCM(torch.nn.Module):
     def _adopt(self, data: Data) -> None:
         """Makes the map one of this canonical graph.
 
-        Without a cost scale yet, it takes the mean cost. A scale that is there
-        is kept when some costs change, so that scores keep their meaning. When
-        all change, as from minutes to seconds, it changes along.
+        The cost scale is the mean cost of the first graph. It is kept when some
+        costs change, so that scores keep their meaning, and follows a change of
+        all costs, as from minutes to seconds.
         """
         mean = float(data.edge_cost.double().mean())
         before = self._mean_cost or mean

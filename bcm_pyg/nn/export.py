@@ -1,4 +1,4 @@
-"""The scorer of a map as a program of its own, for other runtimes."""
+"""The scorer of a map as a separate program, for other runtimes."""
 
 import copy
 
@@ -54,7 +54,7 @@ def export_scorer(model: BCM, data: Data | None = None) -> ExportedProgram:
         with evaluating(model), torch.no_grad():
             scorer = _IdScorer(scorer, model.project_nodes(data))
         example = torch.zeros(_EXAMPLE, dtype=torch.long, device=device)
-    # Three of its own each: inputs that are one tensor would be taken for one.
+    # Three tensors: one tensor given three times would be taken as one input.
     inputs = tuple(example.clone() for _ in range(3))
     batch = Dim('batch', min=0)
     return torch.export.export(

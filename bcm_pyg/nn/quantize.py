@@ -69,7 +69,7 @@ def stored_specs(
 ) -> dict[str, Spec]:
     """What :func:`compress` writes for tensors of these dtypes and shapes.
 
-    What is :obj:`found` tells which were too large or small for half precision.
+    :obj:`found` shows which were too large or small for half precision.
     """
     out: dict[str, Spec] = {}
     for key, like in wanted.items():
@@ -136,7 +136,7 @@ def quantize(value: Tensor) -> tuple[Tensor, Tensor]:
         The integers, of the same shape, and the scales :obj:`[R, C / 128]`,
         where :math:`C` is the size of a flat row, or :obj:`[C, R / 128]` if
         there are more rows than that. The largest number of a group becomes
-        127; the scale is rounded first, so that the integers make up for that.
+        127; scales are rounded first, and integers compensate for that.
     """
     groups = _groups(value)
     # bfloat16 has the range of float32, and 8 bits are enough for a scale.

@@ -57,7 +57,7 @@ Map = TypeVar('Map', bound='BCM')
 
 @dataclass(frozen=True)
 class MapInfo:
-    """What is known of a map beside its weights, and saved with it.
+    """What is known of a map besides its weights, and saved with it.
 
     Attributes:
         fingerprint: Of the graph that the map belongs to, once it has one (see
@@ -132,8 +132,8 @@ def load_map(
         if not force and config['fingerprint'] not in (None, fingerprint(data)):
             raise BCMError(
                 f'the map in {folder} belongs to another graph (edges, costs '
-                'or coordinates differ); pass force=True to use it all the '
-                'same, or to train it on with other costs'
+                'or coordinates differ); pass force=True to use it anyway, or '
+                'to continue training with other costs'
             )
         with refusing(f'{folder} does not hold a readable map'):
             num_nodes = int(data.num_nodes)
@@ -147,7 +147,7 @@ def unpack_map(
     file: TensorFile,
     num_nodes: int,
 ) -> Map:
-    """The map of a graph of so many nodes; the inverse of :func:`pack_map`."""
+    """The map of a graph with this size; the inverse of :func:`pack_map`."""
     check_fields(config, _FIELDS)
     state = _read_state(cls, config, file, num_nodes)
     model = _build(cls, config)
@@ -165,8 +165,8 @@ def _read_state(
     file: TensorFile,
     num_nodes: int | None,
 ) -> dict[str, Tensor]:
-    """The weights of a map, if they are, to the last one, what it needs, and
-    those of an encoder with a row a node are of so many nodes.
+    """The weights of a map, if they are exactly what it needs. An encoder with
+    a row per node must have :obj:`num_nodes` of them.
     """
     dtype = config['dtype']
     check_choice('dtype', dtype, DTYPES)

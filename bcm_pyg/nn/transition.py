@@ -52,7 +52,7 @@ class Transition(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew.
+        """Resets all learnable parameters.
 
         The last layer starts small, so that all scores start near 0: large
         random scores take long to unlearn.

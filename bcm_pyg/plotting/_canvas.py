@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 WALL = '#3b4a5e'
 STREET = '#c3cad1'
-#: From cheap to dear, so pale that a route stands out.
+#: From cheap to expensive, pale enough for routes to stand out.
 CHEAP, DEAR = '#f6f7f8', '#8ea3b3'
 #: The largest side of a new figure and the most of its shape, in inches.
 SIDE, MOST_ASPECT = 6.0, 2.4
@@ -108,7 +108,7 @@ class Canvas:
         return free
 
     def draw_graph(self, unit: str, colorbar: bool) -> None:
-        """Cells darker where dear, walls dark; streets in one quiet colour."""
+        """Cells darker where they cost more, walls dark; streets pale."""
         if self.is_grid:
             shown = self._draw_cells()
             if shown is not None and colorbar:

@@ -14,7 +14,7 @@ from ._canvas import Canvas, need_matplotlib
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Colours that colour-blind people can tell apart (Okabe and Ito).
+#: Colours that colour-blind people can distinguish (Okabe and Ito).
 COLORS = ('#d55e00', '#56b4e9', '#cc79a7', '#009e73')
 
 

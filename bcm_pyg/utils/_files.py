@@ -12,13 +12,13 @@ from bcm_pyg.errors import BCMError
 
 from .checks import check_int
 
-#: Bytes of memory that a graph from a file may take unless more is asked for:
-#: so many, or so many for each byte of the file.
+#: Bytes of memory that a graph from a file may take by default: at least the
+#: first number, and the second for each byte of the file.
 MEMORY, MEMORY_PER_BYTE = 2**30, 100
 
 
 def as_path(name: str, value: object) -> Path:
-    """What an argument names; an empty name is none."""
+    """The path that an argument names; it must not be empty."""
     if isinstance(value, (str, os.PathLike)):
         path = os.fspath(value)
         if isinstance(path, str) and path and '\0' not in path:
@@ -64,7 +64,7 @@ def reading(
 
 
 def unpacked(file: BinaryIO, max_bytes: int) -> Iterator[bytes]:
-    """What a file holds, unzipped if it is gzipped; at most so many bytes."""
+    """The content of a file, unzipped if it is gzipped, part by part."""
     is_packed = file.read(2) == b'\x1f\x8b'
     file.seek(0)
     source = gzip.GzipFile(fileobj=file) if is_packed else file
@@ -77,7 +77,7 @@ def unpacked(file: BinaryIO, max_bytes: int) -> Iterator[bytes]:
 
 
 def read_file(path: str | PathLike[str], max_bytes: int) -> bytes:
-    """What a file holds, unzipped if it is gzipped; at most so many bytes."""
+    """The content of a file, unzipped if it is gzipped."""
     with reading(path) as (file, _):
         return b''.join(unpacked(file, max_bytes))
 

@@ -49,7 +49,7 @@ class Processes:
         return self.rank == 0
 
     def share(self, num: int) -> slice:
-        """The positions of this process among so many things; may be none."""
+        """The positions of this process among :obj:`num`; there may be none."""
         first = self.rank * num // self.size
         return slice(first, (self.rank + 1) * num // self.size)
 

@@ -15,7 +15,7 @@ MAX_INT = 2**63 - 1
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Refuses what is not one of :obj:`choices`."""
+    """Raises an error unless the value is one of :obj:`choices`."""
     if value not in choices:
         raise BCMError(f'{name} must be one of {choices} (got {value!r:.80})')
 
@@ -23,7 +23,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 def check_int(
     name: str, value: object, least: int, most: int = MAX_INT
 ) -> None:
-    """Refuses what is not an integer from :obj:`least` to :obj:`most`."""
+    """Raises an error unless it is an int from :obj:`least` to :obj:`most`."""
     if (
         isinstance(value, bool)
         or not isinstance(value, Integral)
@@ -36,7 +36,7 @@ def check_int(
 
 
 def check_float(name: str, value: object, *, positive: bool = False) -> None:
-    """Refuses what is not a finite number, at least (or above) 0."""
+    """Raises an error unless it is finite and at least (or above) 0."""
     if (
         isinstance(value, bool)
         or not isinstance(value, Real)
@@ -49,12 +49,12 @@ def check_float(name: str, value: object, *, positive: bool = False) -> None:
 
 
 def as_ids(ids: Ids, num_nodes: int, name: str = 'ids') -> Tensor:
-    r"""Turns node ids as users hand them in into a long vector.
+    r"""Converts node ids of any kind into a long vector.
 
     Args:
         ids (int, list, numpy.ndarray or torch.Tensor): The ids.
         num_nodes (int): Ids must lie in :math:`[0, N)`.
-        name (str, optional): What error messages call them. (default:
+        name (str, optional): Their name in error messages. (default:
             :obj:`"ids"`)
     """
     if type(ids) is int and 0 <= ids < num_nodes:  # the quick way
@@ -90,7 +90,7 @@ def as_ids(ids: Ids, num_nodes: int, name: str = 'ids') -> Tensor:
     if bool(bad.any()):
         first = int(bad.nonzero()[0])
         raise BCMError(
-            f'{name}[{first}] = {int(out[first])} is no node: ids lie in '
+            f'{name}[{first}] = {int(out[first])} is not a node: ids lie in '
             f'[0, {num_nodes})'
         )
     return out

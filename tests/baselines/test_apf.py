@@ -162,7 +162,7 @@ def test_bad_gains(grid, name, value):
 def test_bad_input(grid):
     with pytest.raises(BCMError, match='radius must be finite and positive'):
         APF(grid, radius=0.0)
-    with pytest.raises(BCMError, match='is no node'):
+    with pytest.raises(BCMError, match='is not a node'):
         APF(grid)(-1, 3)
     assert len(APF(grid)([], [])) == 0
     for blocked in (grid.blocked.long(), grid.blocked[:50], 'none'):

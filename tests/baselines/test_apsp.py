@@ -187,7 +187,7 @@ def test_queries(grid):
     assert len(planner([], [])) == 0
     assert planner([], []).nodes.shape == (0, 1)
     assert planner(0, [1, 99]).success.tolist() == [True, True]
-    with pytest.raises(BCMError, match='is no node'):
+    with pytest.raises(BCMError, match='is not a node'):
         planner([0], [100])
     with pytest.raises(BCMError, match='same length'):
         planner([0, 1], [1, 2, 3])

@@ -172,7 +172,7 @@ def test_queries(diamond: Data) -> None:
     empty = planner([], [])
     assert len(empty) == 0 and empty.nodes.shape == (0, 1)
     assert planner([4, 0], [0, 4]).nodes.tolist() == [[-1], [-1]]
-    with pytest.raises(BCMError, match='is no node'):
+    with pytest.raises(BCMError, match='is not a node'):
         planner([0], [5])
     with pytest.raises(BCMError, match='same length'):
         planner([0, 1], [1, 2, 3])

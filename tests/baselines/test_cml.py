@@ -196,7 +196,7 @@ def test_small_facts(diamond):
     assert plan.cost.tolist() == [float('inf'), 0.0, 0.0, 1.0]
     assert [plan.path(q) for q in range(4)] == [[], [4], [0], [1, 3]]
     assert len(cml([], [])) == 0
-    with pytest.raises(BCMError, match='is no node'):
+    with pytest.raises(BCMError, match='is not a node'):
         cml(0, 5)
 
 

@@ -248,7 +248,7 @@ def test_queries(grid):
     agent = EigenAgent(grid)
     assert len(agent([], [])) == 0
     assert agent(0, [1, 99]).success.tolist() == [True, True]
-    with pytest.raises(BCMError, match='is no node'):
+    with pytest.raises(BCMError, match='is not a node'):
         agent([0], [100])
     with pytest.raises(BCMError, match='integer node ids'):
         agent.potential([0.5])

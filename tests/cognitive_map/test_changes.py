@@ -78,7 +78,7 @@ def test_close_until_exact_search_is_left() -> None:
     ('edges', 'match'),
     [
         ([('a0', 'e4')], "no edge from 'a0' to 'e4'"),
-        ([('a0', 'nowhere')], 'is no node'),
+        ([('a0', 'nowhere')], 'is not a node'),
         (['a0'], 'pair of names'),
         ([5], 'pair of names'),
         ([('a0', 'a1', 0)], 'pair of names'),

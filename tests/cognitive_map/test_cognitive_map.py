@@ -133,7 +133,7 @@ def test_integers_are_names() -> None:
     assert dict(atlas.isochrone(1, 1, exact=True)) == {1: 0, 2: 1, 5: 1}
     assert atlas.nearest(1, [16, 2], exact=True) == [(2, 1.0), (16, 6.0)]
     assert atlas.close([(1, 2)]).route(1, 2).hops == 3
-    with pytest.raises(BCMError, match='0 is no node'):
+    with pytest.raises(BCMError, match='0 is not a node'):
         atlas.route(0, 1)
 
 
@@ -187,7 +187,7 @@ def test_same_seed_same_map_and_random_numbers_stay() -> None:
         (np.full((3, 3), 2), 'occupancy array must hold'),
         (np.zeros(4, dtype=bool), 'two or more dimensions'),
         ('missing.npz', 'there is no file'),
-        ('streets.txt', 'no graph that can be read'),
+        ('streets.txt', 'is not a graph file'),
         (None, 'a PyG Data, a networkx graph'),
         (nx.DiGraph([(0, 1)]), 'coordinates'),
     ],

@@ -53,7 +53,7 @@ def test_npz_graph(tmp_path):
 @pytest.mark.parametrize(
     ('change', 'message'),
     [
-        ({'source': [0, 3]}, r'q.npz: starts\[1\] = 3 is no node'),
+        ({'source': [0, 3]}, r'q.npz: starts\[1\] = 3 is not a node'),
         ({'source': ['a', 'b']}, 'q.npz: starts must hold integer'),
         ({'optimal_cost': [1.0]}, 'q.npz: optimal_cost must hold one cost'),
         ({'optimal_cost': [1.0, np.nan]}, 'optimal_cost must hold one cost'),

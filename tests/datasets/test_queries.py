@@ -133,7 +133,7 @@ def test_global_generators_are_left_alone(grid):
 
 def test_dag():
     data = from_edges(3, [(0, 1), (1, 2), (0, 2)])
-    with pytest.raises(BCMError, match='each other there and back'):
+    with pytest.raises(BCMError, match='each other in both directions'):
         sample_queries(data, 1)
 
 

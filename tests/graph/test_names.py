@@ -57,13 +57,17 @@ def test_what_names_may_come_in() -> None:
 @pytest.mark.parametrize(
     ('names', 'asked', 'match'),
     [
-        (('Ayr', 'Deal'), 'Dael', "type str, as 'Ayr' or 'Deal'; .* 'Deal'"),
-        (('Ayr', 'Deal'), 0, '0 is no node: names are of type str'),
-        ((7, 8), '8', 'type int, as 7 or 8; did you mean 8'),
+        (
+            ('Ayr', 'Deal'),
+            'Dael',
+            "type str, such as 'Ayr' or 'Deal'; .* 'Deal'",
+        ),
+        (('Ayr', 'Deal'), 0, '0 is not a node: names are of type str'),
+        ((7, 8), '8', 'type int, such as 7 or 8; did you mean 8'),
         (('7', '8'), 8, "did you mean '8'"),
-        ((7, 8), [7], r'\[7\] is no node'),
-        ((7, 8), None, 'None is no node'),
-        ((7, 8), float('nan'), 'nan is no node'),
+        ((7, 8), [7], r'\[7\] is not a node'),
+        ((7, 8), None, 'None is not a node'),
+        ((7, 8), float('nan'), 'nan is not a node'),
     ],
 )
 def test_unknown_names(names: tuple, asked: object, match: str) -> None:

@@ -110,7 +110,7 @@ def test_queries():
         (lambda *turn: 'x', 'turn_cost must hold numbers'),
         ({(1, 0): 2.0}, 'keys of three labels'),
         ({(1, 2, 3): 2.0}, r'there is no turn \(1, 2, 3\)'),
-        ({(1, 0, 9): 2.0}, 'is no node'),
+        ({(1, 0, 9): 2.0}, 'is not a node'),
     ],
 )
 def test_errors(cost, message):

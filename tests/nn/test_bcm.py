@@ -202,7 +202,7 @@ def test_distance_of_ids_of_any_kind(diamond: Data) -> None:
     assert not out.requires_grad
     assert planner.distance(4, [0, 4]).tolist() == [INF, 0.0]
     assert planner.distance([], []).shape == (0,)
-    with pytest.raises(BCMError, match=r'goals\[0\] = 5 is no node'):
+    with pytest.raises(BCMError, match=r'goals\[0\] = 5 is not a node'):
         planner.distance(0, 5)
 
 

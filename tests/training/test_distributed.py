@@ -207,7 +207,7 @@ def test_a_failure_is_told_to_all(results: list[dict[str, Any]]) -> None:
     assert second['broken'] == 'mine'
     for plans in (first, second):
         assert 'same length' in plans['bad']
-        assert 'starts[1] = 999 is no node' in plans['no node']
+        assert 'starts[1] = 999 is not a node' in plans['no node']
 
 
 def test_a_dead_process_ends_the_run(folder: Path) -> None:

@@ -72,9 +72,9 @@ def test_ids_must_be_a_vector(ids):
 @pytest.mark.parametrize(
     ('ids', 'message'),
     [
-        (5, r'goals\[0\] = 5 is no node: ids lie in \[0, 5\)'),
-        ([4, -1, 7], r'goals\[1\] = -1 is no node'),
-        (torch.tensor([0, 1, 99]), r'goals\[2\] = 99 is no node'),
+        (5, r'goals\[0\] = 5 is not a node: ids lie in \[0, 5\)'),
+        ([4, -1, 7], r'goals\[1\] = -1 is not a node'),
+        (torch.tensor([0, 1, 99]), r'goals\[2\] = 99 is not a node'),
     ],
 )
 def test_ids_must_be_in_range(ids, message):

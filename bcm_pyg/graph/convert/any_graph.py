@@ -1,4 +1,4 @@
-"""From whatever holds a graph to a planning graph."""
+"""Planning graphs from objects and files of any known kind."""
 
 from os import PathLike
 from typing import Any
@@ -73,8 +73,8 @@ def read_graph(path: str | PathLike[str]) -> Data:
     if name.endswith(('.osm.pbf', '.osm', '.osm.bz2')):
         return read_osm(path)
     raise BCMError(
-        f'{path!s:.200} is no graph that can be read: pass a .graphml, .npz, '
-        '.map, .osm.pbf or .osm file'
+        f'{path!s:.200} is not a graph file: pass a .graphml, .npz, .map, '
+        '.osm.pbf or .osm file'
     )
 
 
@@ -119,6 +119,6 @@ def _from_parts(
         if 'pos=' not in str(error) and 'cost=' not in str(error):
             raise
         raise BCMError(
-            f'{error} (as arguments of bcm_pyg.graph.from_networkx, and pass '
-            'what it returns)'
+            f'{error} (call bcm_pyg.graph.from_networkx with these arguments, '
+            'and pass its result)'
         ) from None

@@ -85,7 +85,7 @@ def _copied(name: str, value: Array) -> Tensor | np.ndarray:
     try:
         out = np.array(value)
     except ValueError as error:  # rows of different lengths
-        raise BCMError(f'{name} is no array: {error}') from None
+        raise BCMError(f'{name} is not an array: {error}') from None
     if out.dtype.kind == 'f' and out.dtype.itemsize > 8:
         out = out.astype(np.float64)
     if out.dtype.kind == 'u' and out.dtype.itemsize > 1:

@@ -97,7 +97,7 @@ def read_scenarios(
     """
     check_int('max_bytes', max_bytes, 1)
     if data.get('coord') is None or data.get('grid_size') is None:
-        raise BCMError('data is no map: pass the result of read_movingai')
+        raise BCMError('data is not a map: pass the result of read_movingai')
     content = read_file(path, max_bytes).removeprefix(codecs.BOM_UTF8)
     try:
         if data.coord.size(1) == 3:  # the map's name has a line of its own
@@ -133,7 +133,7 @@ def _cells(content: bytes, max_edges: int) -> np.ndarray:
     )
     if not bodies or fields.get(b'type') != b'octile':
         raise BCMError(
-            'this is no MovingAI map: it must begin with "type octile", '
+            'this is not a MovingAI map: it must begin with "type octile", '
             '"height", "width" and "map" (or with "voxel")'
         )
     height = _size('height', fields.get(b'height'))
@@ -190,7 +190,7 @@ def _scenario_lines(content: bytes, least: int) -> bytes:
     first, _, lines = content.partition(b'\n')
     if not re.fullmatch(rb'version\s+1(\.0)?\s*', first):
         shown = first[:40].decode(errors='replace')
-        raise BCMError(f'this is no scenario file: it begins with {shown!r}')
+        raise BCMError(f'this is not a scenario file: it begins with {shown!r}')
     if len(lines.strip().split(b'\n', 1)) < least or not lines.strip():
         raise BCMError('there are no scenarios in the file')
     return lines
@@ -226,7 +226,7 @@ def _scenarios(table: np.ndarray, data: Data) -> Scenarios:
             query = int((ids < 0).argmax())
             raise BCMError(
                 f'the {name} of scenario {query}, {xyz[query].tolist()}, is '
-                'no free cell of the map'
+                'not a free cell of the map'
             )
         ends.append(torch.from_numpy(ids).to(data.coord.device))
     cost = table[:, -1].copy()

@@ -124,8 +124,8 @@ def _add_bends(
     )
     if num_bad:
         warnings.warn(
-            f'{num_bad} of {len(lines)} edges have a geometry that is no line '
-            'between their nodes: they are drawn straight',
+            f'{num_bad} of {len(lines)} edges have a geometry that is not a '
+            'line between their nodes: they are drawn straight',
             UserWarning,
             stacklevel=4,
         )

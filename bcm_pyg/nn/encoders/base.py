@@ -49,7 +49,7 @@ class NodeEncoder(torch.nn.Module, ABC):
         return out @ weight.T
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew; by default those of the submodules."""
+        """Resets all learnable parameters; by default of the submodules."""
         for child in self.children():
             reset(child)
 

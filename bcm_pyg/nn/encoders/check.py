@@ -13,7 +13,7 @@ from .base import NodeEncoder, select_nodes
 
 
 def check_encoder(encoder: Module, data: Data) -> None:
-    """Checks an encoder of your own on a graph.
+    """Checks a custom encoder on a graph.
 
     Embeddings must have the right width and dtype and be finite and repeatable;
     gradients arrive at every parameter; :meth:`project` agrees with
@@ -69,7 +69,7 @@ def _check(encoder: Module, data: Data, name: str) -> None:
             f'{name} gives node {node} an embedding that is not finite'
         )
     if not torch.equal(dense, encoder(data).to_dense()):
-        raise BCMError(f'{name} gives another answer on the second call')
+        raise BCMError(f'{name} gives another result on the second call')
     _check_gradients(encoder, dense, name)
     if not isinstance(encoder, NodeEncoder):
         return
@@ -113,8 +113,8 @@ def _check_per_node(
         ) from error
     if not _agree(some, dense[nodes]):
         raise BCMError(
-            f'{name} claims per_node, but gives other embeddings when asked '
-            'for some nodes alone'
+            f'{name} claims per_node, but gives other embeddings for a subset '
+            'of the nodes'
         )
 
 

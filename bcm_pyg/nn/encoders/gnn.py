@@ -53,7 +53,7 @@ class GNNEncoder(NodeEncoder):
             (:class:`~bcm_pyg.nn.encoders.parts.CostGNN`); the name of a PyG
             model of the :class:`~torch_geometric.nn.models.basic_gnn.BasicGNN`
             family (:obj:`"GCN"`, :obj:`"GraphSAGE"`, :obj:`"GAT"`, ...); or a
-            module of your own that maps :attr:`in_channels` to
+            custom module that maps :attr:`in_channels` to
             :obj:`channels`, called as :obj:`gnn(x, edge_index)`. With an
             attribute :obj:`supports_edge_attr` it also gets :obj:`edge_attr`,
             the edge features :obj:`[E, 2 + A]`, and with
@@ -118,7 +118,7 @@ class GNNEncoder(NodeEncoder):
         return cls(bounds_of(data.pos), mean_cost, **kwargs)
 
     def reset_parameters(self) -> None:
-        """Draws the parameters of the GNN anew."""
+        """Resets the parameters of the GNN."""
         self._known = None
         reset = getattr(self.gnn, 'reset_parameters', None)
         if reset is not None:
@@ -173,8 +173,8 @@ class GNNEncoder(NodeEncoder):
         """The constructor arguments."""
         if self.gnn_name is None:
             raise BCMError(
-                'a GNNEncoder around a module of your own cannot be described '
-                'in a file: subclass NodeEncoder and register it'
+                'a GNNEncoder with a custom module cannot be saved: subclass '
+                'NodeEncoder and register it'
             )
         return {
             'bounds': [list(bound) for bound in self.bounds],

@@ -29,7 +29,8 @@ class GridEncoder(NodeEncoder):
     (:class:`~bcm_pyg.nn.encoders.parts.FeatureGrid`). Every region has features
     of its own, unlike with axis tables. Axes are stretched where nodes are
     dense (:class:`~bcm_pyg.nn.encoders.parts.AxisWarp`), and nodes at the same
-    position told apart (:class:`~bcm_pyg.nn.encoders.parts.CoincidentRows`).
+    position have vectors
+    (:class:`~bcm_pyg.nn.encoders.parts.CoincidentRows`).
 
     Args:
         num_axes (int): Number of axes, at most 8.

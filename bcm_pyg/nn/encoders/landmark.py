@@ -35,7 +35,7 @@ class LandmarkEncoder(NodeEncoder):
     Building it takes about :math:`2 L` exact searches. It stores :math:`2 L`
     bytes a node, or half of that if distances are the same in both directions,
     as a buffer that counts in :meth:`bcm_pyg.BCM.storage_bytes`. If costs
-    change, build a new encoder. It works best beside coordinates, as
+    change, build a new encoder. It works best with coordinates, as
     :obj:`"interaction+landmark"`.
 
     Args:
@@ -89,8 +89,8 @@ class LandmarkEncoder(NodeEncoder):
 
         Args:
             data (torch_geometric.data.Data): The canonical graph.
-            num_landmarks (int, optional): How many at most. (default:
-                :obj:`8`)
+            num_landmarks (int, optional): The largest number of landmarks.
+                (default: :obj:`8`)
             **kwargs (optional): Other constructor arguments.
         """
         check_int('num_landmarks', num_landmarks, 1)
@@ -109,7 +109,7 @@ class LandmarkEncoder(NodeEncoder):
         return out
 
     def reset_parameters(self) -> None:
-        """Draws the projection anew."""
+        """Resets the projection."""
         torch.nn.init.zeros_(self.no_way)
         if self.lin is not None:
             self.lin.reset_parameters()

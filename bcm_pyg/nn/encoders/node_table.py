@@ -14,8 +14,8 @@ class NodeTableEncoder(NodeEncoder):
     r"""One short learned vector per node, :math:`\psi(x_n) = \mathbf{t}_n`.
 
     It stores :math:`4 C` bytes a node; a one-hot code takes 512 in a first
-    layer that is 128 wide. It ignores coordinates, so it works best beside an
-    encoder that uses them, as :obj:`"interaction+node_table"`.
+    layer that is 128 wide. It ignores coordinates, so it works best together
+    with an encoder that uses them, as :obj:`"interaction+node_table"`.
 
     Args:
         num_nodes (int): Number of nodes.
@@ -43,7 +43,7 @@ class NodeTableEncoder(NodeEncoder):
         return cls(int(data.num_nodes), **kwargs)
 
     def reset_parameters(self) -> None:
-        """Draws the vectors anew, small beside coordinates."""
+        """Resets the vectors, small compared with coordinates."""
         torch.nn.init.normal_(self.table, std=0.1)
 
     def forward(self, data: Data) -> Tensor:

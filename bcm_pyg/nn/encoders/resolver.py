@@ -36,7 +36,7 @@ EncoderType = TypeVar('EncoderType', bound=type[NodeEncoder])
 
 
 def register_encoder(name: str) -> Callable[[EncoderType], EncoderType]:
-    """Class decorator: gives your own encoder a name, so maps can be saved.
+    """Class decorator that names a custom encoder, so that maps can be saved.
 
     A class of the same name and module (a notebook cell run again) replaces
     the old one; another class under a taken name is an error.
@@ -44,7 +44,7 @@ def register_encoder(name: str) -> Callable[[EncoderType], EncoderType]:
 
     def register(encoder: EncoderType) -> EncoderType:
         if not (isinstance(encoder, type) and issubclass(encoder, NodeEncoder)):
-            raise BCMError(f'{encoder!r} is no subclass of NodeEncoder')
+            raise BCMError(f'{encoder!r} is not a subclass of NodeEncoder')
         known = _ENCODERS.get(name, encoder)
         names = {(k.__module__, k.__qualname__) for k in (known, encoder)}
         if len(names) > 1:
@@ -110,7 +110,7 @@ def _interaction(data: Data, bins: int | None = None, **kwargs: Any) -> str:
     for name in {'levels', 'knots', 'grids'} & kwargs.keys():
         raise BCMError(
             f'{name} is for real coordinates, but the graph has integer codes: '
-            'give a number of bins, too'
+            'pass a number of bins as well'
         )
     return 'interaction'
 

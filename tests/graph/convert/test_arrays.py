@@ -85,7 +85,7 @@ def test_extras():
 @pytest.mark.parametrize(
     ('change', 'message'),
     [
-        ({'pos': [[0.0], [1.0, 2.0], [3.0]]}, 'pos is no array'),
+        ({'pos': [[0.0], [1.0, 2.0], [3.0]]}, 'pos is not an array'),
         ({'pos': [['a'], ['b'], ['c']]}, 'pos must hold numbers'),
         ({'pos': 5.0}, r'pos must have shape \[num_nodes, axes\]'),
         ({'pos': [[0.0, np.nan]] * 3}, 'pos must be finite'),
@@ -98,7 +98,7 @@ def test_extras():
         ({'edge_cost': None}, 'edge_cost must hold numbers'),
         ({'node_id': [1, 2]}, 'node_id has 2 entries for 3 nodes'),
         ({'lanes': [1, 2]}, r'one entry per node \(3\) or per edge \(4\)'),
-        ({'lanes': [[1], [2, 3]]}, 'lanes is no array'),
+        ({'lanes': [[1], [2, 3]]}, 'lanes is not an array'),
         ({'num_nodes': 4}, 'num_nodes is 4'),
         ({'edge_big': np.full(4, 2**63, np.uint64)}, 'edge_big reaches'),
     ],
@@ -182,7 +182,9 @@ def test_costs_of_several_columns_are_told(tmp_path):
 
 
 def test_ids_must_differ():
-    with pytest.raises(BCMError, match='several nodes .5 is that of node 2'):
+    with pytest.raises(
+        BCMError, match='several nodes .5 also belongs to node 2'
+    ):
         from_arrays(POS, EDGES, COST, node_id=[5, 6, 5])
 
 

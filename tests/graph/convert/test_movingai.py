@@ -106,9 +106,9 @@ def test_round_trip(tmp_path_factory, shape, seed):
         (b'\n.G.S', b'\n.G.', 'but row 1 has 3 cells'),
         (b'\nTOW.\n', b'\n', 'but the map has 2 rows'),
         (b'TOW.', b'TO\xff.', "row 2, column 2 holds '\xff'"),
-        (b'type octile', b'type hex', 'no MovingAI map'),
-        (b'map\n', b'', 'no MovingAI map'),
-        (MAP, b'', 'no MovingAI map'),
+        (b'type octile', b'type hex', 'not a MovingAI map'),
+        (b'map\n', b'', 'not a MovingAI map'),
+        (MAP, b'', 'not a MovingAI map'),
         (b'..@.\n.G.S\nTOW.', b'@@@@\n@@@@\n@@@@', 'no two neighbouring'),
     ],
 )
@@ -131,7 +131,7 @@ def test_other_files(tmp_path):
         read_movingai(tmp_path / 'none.map')
     with pytest.raises(BCMError, match='not a file'):
         read_movingai(tmp_path)
-    with pytest.raises(BCMError, match='no MovingAI map'):
+    with pytest.raises(BCMError, match='not a MovingAI map'):
         read_movingai(write(tmp_path / 'a.map', bytes(range(256)) * 9))
     with pytest.raises(BCMError, match='cannot read'):
         read_movingai(
@@ -237,7 +237,7 @@ def test_scenarios(tmp_path, content):
     ('old', 'new', 'message'),
     [
         (b'version 1', b'version 2', "begins with 'version 2'"),
-        (SCEN, b'', 'no scenario file'),
+        (SCEN, b'', 'not a scenario file'),
         (SCEN, b'version 1\n', 'there are no scenarios'),
         (SCEN, b'version 1', 'there are no scenarios'),
         (b'3\t2\t1\t1', b'2\t0\t1\t1', r'start of scenario 1, \[2.0, 0.0\]'),
@@ -285,7 +285,7 @@ def test_the_line_that_begins_the_map(tmp_path, line):
 
 
 def test_scenarios_need_a_map(tmp_path, diamond):
-    with pytest.raises(BCMError, match='data is no map'):
+    with pytest.raises(BCMError, match='data is not a map'):
         read_scenarios(write(tmp_path / 'a.scen', SCEN), diamond)
 
 

@@ -188,7 +188,7 @@ class ConfigIsNoJSON(Fourier):
         (OtherLength(2, 5), r'shape \(5, 5\) \(got torch.float32.*\(4, 5\)'),
         (Double(2, 5), 'float32 embeddings.*got torch.float64'),
         (NotFinite(2, 5), 'node 3 an embedding that is not finite'),
-        (NotRepeatable(2, 5), 'another answer on the second call'),
+        (NotRepeatable(2, 5), 'another result on the second call'),
         (Detached(2, 5), 'has parameters but its output has no gradient'),
         (Unused(), "no gradient arrives at parameter 'spare'"),
         (OtherProject(2, 5), r'project\(\) does not agree with forward'),

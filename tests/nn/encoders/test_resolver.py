@@ -104,7 +104,7 @@ def test_resolver_errors(grid: Data) -> None:
         encoder_resolver(3, grid)  # type: ignore[arg-type]
     with pytest.raises(BCMError, match="'k_hot' is taken by KHotEncoder"):
         register_encoder('k_hot')(Mine)
-    with pytest.raises(BCMError, match='is no subclass of NodeEncoder'):
+    with pytest.raises(BCMError, match='is not a subclass of NodeEncoder'):
         register_encoder('linear')(torch.nn.Linear)
-    with pytest.raises(BCMError, match='is no subclass of NodeEncoder'):
+    with pytest.raises(BCMError, match='is not a subclass of NodeEncoder'):
         register_encoder('object')(Mine())

@@ -169,7 +169,7 @@ class AxisTables(torch.nn.ParameterList):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Draws the tables anew; the constructor does not."""
+        """Resets the tables; the constructor does not."""
         for table in self:
             if self.init == 'random':
                 bound = 1 / math.sqrt(table.size(0))

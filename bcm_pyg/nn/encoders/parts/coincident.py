@@ -1,4 +1,4 @@
-"""Nodes at the same position, which coordinates cannot tell apart."""
+"""Nodes at the same position, which coordinates cannot distinguish."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from torch.nn import Parameter
 
 from bcm_pyg.errors import BCMError
 
-#: Width of the vectors that tell such nodes apart.
+#: Width of the vectors that distinguish such nodes.
 COINCIDENT_CHANNELS = 8
 
-#: Steps between two entries of a table that float32 tells apart.
+#: Steps between two entries of a table that float32 can distinguish.
 STEPS = 2**16
 
 
 def visible_positions(unit: Tensor, sizes: Sequence[int]) -> Tensor:
-    """Positions in [0, 1], rounded to what tables of these sizes tell apart."""
+    """Positions in [0, 1], rounded to what tables of these sizes resolve."""
     last = unit.new_tensor(sizes) - 1
     return (unit * last * STEPS).round()
 
@@ -83,7 +83,7 @@ class CoincidentRows(torch.nn.Module):
         _check_nodes(buffers['nodes'])
 
     def reset_parameters(self) -> None:
-        """Draws the vectors anew."""
+        """Resets the vectors."""
         torch.nn.init.normal_(self.rows, std=0.1)
 
     def forward(self, ids: Tensor) -> Tensor:

@@ -30,7 +30,7 @@ class CostConv(MessagePassing):  # type: ignore[misc]
         self.lin_edge = Linear(edge_channels, 2 * out_channels)
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew."""
+        """Resets all learnable parameters."""
         for lin in (self.lin_self, self.lin_next, self.lin_past, self.lin_edge):
             lin.reset_parameters()
 
@@ -80,7 +80,7 @@ class CostGNN(torch.nn.Module):
         )
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew."""
+        """Resets all learnable parameters."""
         for conv in self.convs:
             conv.reset_parameters()  # type: ignore[operator]
 

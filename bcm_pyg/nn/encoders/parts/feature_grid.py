@@ -77,7 +77,7 @@ class FeatureGrid(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the features anew, small beside coordinates."""
+        """Resets the features, small compared with coordinates."""
         torch.nn.init.normal_(self.table, std=0.1)
 
     def forward(self, unit: Tensor) -> Tensor:
