@@ -27,6 +27,8 @@ MAX_EDGES = 2**23
 EDGE_BYTES = 8
 #: Bytes of text of a scenario file unless more are asked for.
 MAX_BYTES = 2**26
+#: Bytes of a header, or of a line of numbers: more are no map and no query.
+LINE_BYTES = 2**12
 #: Characters of a cell: ground and swamp; out of bounds, trees and water.
 FREE, BLOCKED = b'.GS', b'@OTW'
 
@@ -127,42 +129,54 @@ def _map_name(path: str) -> str:
 
 def _cells(content: bytes, max_edges: int) -> np.ndarray:
     """Which cells of a .map are blocked, [H, W]."""
-    head, *bodies = re.split(rb'\nmap[ \t\r]*(?=\n|$)', content, maxsplit=1)
+    mark = re.compile(rb'\nmap[ \t\r]*(?=\n)').search(content, 0, LINE_BYTES)
+    head = content[: mark.start()] if mark else b''
     fields = dict(
         line.split() for line in head.splitlines() if len(line.split()) == 2
     )
-    if not bodies or fields.get(b'type') != b'octile':
+    if mark is None or fields.get(b'type') != b'octile':
         raise BCMError(
             'this is not a MovingAI map: it must begin with "type octile", '
             '"height", "width" and "map" (or with "voxel")'
         )
     height = _size('height', fields.get(b'height'))
     width = _size('width', fields.get(b'width'))
-    body = bodies[0].rstrip()
-    num_rows = body.count(b'\n')
+    body = content[mark.end() + 1 :].rstrip()
+    num_rows = body.count(b'\n') + bool(body)
     if num_rows != height:
         raise BCMError(f'height is {height}, but the map has {num_rows} rows')
-    check_cells((height, 1), max_edges)  # before millions of lines are split
-    lines = [line.rstrip() for line in body.split(b'\n')[1:]]
-    for row, got in enumerate(map(len, lines)):
-        if got != width:
-            raise BCMError(f'width is {width}, but row {row} has {got} cells')
-    cells = np.frombuffer(b''.join(lines), np.uint8).reshape(height, width)
-    blocked = np.isin(cells, list(BLOCKED))
-    unknown = ~blocked & ~np.isin(cells, list(FREE))
+    text = bytearray()
+    for row, cells in enumerate(map(bytes.rstrip, io.BytesIO(body))):
+        if len(cells) != width:
+            raise BCMError(
+                f'width is {width}, but row {row} has {len(cells)} cells'
+            )
+        if row == 0:  # the rest is not worth reading
+            check_cells((height, width), max_edges)
+        text += cells
+    return _is_blocked(np.frombuffer(text, np.uint8).reshape(height, width))
+
+
+def _is_blocked(cells: np.ndarray) -> np.ndarray:
+    """Which cells are blocked; refuses characters of no meaning."""
+    table = np.full(256, 2, np.uint8)
+    table[list(FREE)], table[list(BLOCKED)] = 0, 1
+    kind = table[cells]
+    unknown = kind == 2
     if unknown.any():
         row, column = np.argwhere(unknown)[0].tolist()
         raise BCMError(
             f'row {row}, column {column} holds {chr(cells[row, column])!r}: '
             'cells are . G S (free) or @ O T W (blocked)'
         )
+    blocked: np.ndarray = kind == 1
     return blocked
 
 
 def _voxels(content: bytes, max_edges: int) -> np.ndarray:
     """Which voxels of a .3dmap are blocked, [X, Y, Z]."""
     head, _, body = content.partition(b'\n')
-    words = head.split()
+    words = head[:LINE_BYTES].split()
     if len(words) != 4:
         raise BCMError(
             'a voxel map begins with "voxel" and three sizes (got '
@@ -173,6 +187,7 @@ def _voxels(content: bytes, max_edges: int) -> np.ndarray:
     blocked = np.zeros(shape, dtype=np.bool_)
     if not body.strip():
         return blocked
+    _check_lines(body)
     voxels = _number_table(body, range(3))
     bad = ((voxels < 0) | (voxels >= shape) | (voxels % 1 != 0)).any(axis=1)
     if bad.any():
@@ -193,6 +208,7 @@ def _scenario_lines(content: bytes, least: int) -> bytes:
         raise BCMError(f'this is not a scenario file: it begins with {shown!r}')
     if len(lines.strip().split(b'\n', 1)) < least or not lines.strip():
         raise BCMError('there are no scenarios in the file')
+    _check_lines(lines)
     return lines
 
 
@@ -235,6 +251,14 @@ def _scenarios(table: np.ndarray, data: Data) -> Scenarios:
         query = int(bad.argmax())
         raise BCMError(f'the length of scenario {query} is {cost[query]}')
     return Scenarios(ends[0], ends[1], torch.from_numpy(cost))
+
+
+def _check_lines(text: bytes) -> None:
+    """Refuses lines of millions of numbers, which would be parsed at once."""
+    size = len(text) // LINE_BYTES * LINE_BYTES
+    blocks = np.frombuffer(text[:size], np.uint8).reshape(-1, LINE_BYTES)
+    if not (blocks == ord('\n')).any(axis=1).all():
+        raise BCMError(f'there is a line of more than {LINE_BYTES:,} bytes')
 
 
 def _number_table(

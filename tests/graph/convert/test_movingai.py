@@ -119,6 +119,36 @@ def test_bad_maps(tmp_path, old, new, message):
         read_movingai(path)
 
 
+def test_rows_are_counted_before_they_are_read(tmp_path):
+    rows = b'type octile\nheight 9\nwidth 2\nmap\n' + b'..\n' * 9
+    path = write(tmp_path / 'a.map', rows)
+    with pytest.raises(BCMError, match='9 x 2: it has more cells'):
+        read_movingai(path, max_edges=17)
+
+
+@pytest.mark.parametrize(
+    ('name', 'content', 'message'),
+    [
+        ('a.map', MAP.replace(b'\nmap', b'\na b' * 2000 + b'\nmap'), 'no Mov'),
+        ('a.3dmap', b'voxel' + b' 3' * 9000, 'three sizes'),
+        ('a.3dmap', VOXELS + b'0 ' * 9000, 'a line of more than 4,096 bytes'),
+    ],
+)
+def test_long_lines(tmp_path, name, content, message):
+    with pytest.raises(BCMError, match=message):
+        read_movingai(write(tmp_path / name, content))
+
+
+def test_long_lines_of_scenarios(tmp_path):
+    data = read_movingai(write(tmp_path / 'a b.map', MAP))
+    path = write(tmp_path / 'a.scen', SCEN + b'0 ' * 9000)
+    with pytest.raises(BCMError, match='a line of more than 4,096 bytes'):
+        read_scenarios(path, data)
+    long_name = SCEN.replace(b'a b.map', b'x' * 3000 + b'/a b.map')
+    path.write_bytes(long_name)
+    assert read_scenarios(path, data).starts.numel() == 2
+
+
 def test_truncated_maps(tmp_path):
     for size in range(len(MAP.rstrip())):
         path = write(tmp_path / 'a.map', MAP[:size])
