@@ -103,8 +103,9 @@ class _Arrays:
 
     def __init__(self, adjacency: Adjacency) -> None:
         edges = adjacency.rowptr, adjacency.src, adjacency.dst
-        rowptr, tail, head = map(_array, edges)
-        cost = _array(adjacency.exact_cost)
+        # Copies: tensors that are sent to another process lose their memory.
+        rowptr, tail, head = (_array(edge).copy() for edge in edges)
+        cost = _array(adjacency.exact_cost).copy()
         degree = int(np.diff(rowptr).max(initial=0))
         self.graph = Graph(rowptr, tail, head, cost, degree)
         self.free: list[Scratch] = []
@@ -147,9 +148,9 @@ def in_parts(
 ) -> Plan:
     r"""The plan of a batch, part by part, on as many threads as torch uses.
 
-    Memory: 112 bytes a node and thread, kept for the next queries, and lists of
-    the nodes that a part expands, a few times :math:`2^{23}` ids or those of
-    one query.
+    Memory: 112 bytes a node and thread, kept for the next queries like a copy
+    of the graph, 8 bytes a node and 32 an edge; and lists of the nodes that a
+    part expands, a few times :math:`2^{23}` ids or those of one query.
 
     Args:
         answer (Callable): Answers a part: engine, starts, goals and columns.

@@ -52,7 +52,7 @@ class MapScorer:
         self.terminal = model.terminal
         self.cost_scale = model.cost_scale.clone()
         self.adjacency = adjacency
-        self.hidden = _projected_nodes(model, data)
+        self.hidden, self._rows = _with_array(_projected_nodes(model, data))
         for name, parameter in self.transition.named_parameters():
             if not bool(torch.isfinite(parameter).all()):
                 raise BCMError(
@@ -97,13 +97,21 @@ class MapScorer:
         """
         graph = self.adjacency
         ends = nodes, goals, graph.reachability
-        return pair_values(self, self.hidden, graph, *ends) * self.cost_scale
+        return self._costs(pair_values(self, self.hidden, graph, *ends))
 
     def value_matrix(self, nodes: Tensor, goals: Tensor) -> Tensor:
         """Value of each node for each goal, :obj:`[S, G]`."""
         graph = self.adjacency
         ends = nodes, goals, graph.reachability.to_goals(goals)
-        return block_values(self, self.hidden, graph, *ends) * self.cost_scale
+        return self._costs(block_values(self, self.hidden, graph, *ends))
+
+    def _costs(self, value: Tensor) -> Tensor:
+        """Values in the graph's units: squares that are rounded or overflow
+        are still no negative number and no NaN.
+        """
+        none = float('inf')
+        value = (value * self.cost_scale).clamp_(min=0)
+        return value.nan_to_num_(nan=none, posinf=none)
 
     def for_kernels(self) -> tuple[Map, Bounds] | None:
         """What the kernels read; None for layers that they do not know."""
@@ -115,11 +123,11 @@ class MapScorer:
     @cached_property
     @torch.no_grad()
     def _map(self) -> Map:
-        phi = self.transition
+        phi = copy.deepcopy(self.transition)  # see _with_array
         slope, offset = self._slopes()
         last = phi.lin3.weight.double()
         return Map(
-            hidden=_padded(self.hidden),
+            hidden=_padded(self.hidden) if self._rows is None else self._rows,
             bias1=_padded(phi.lin1.bias),
             weight2=_tiles(_padded(phi.lin2.weight, both=True)),
             bias2=_padded(phi.lin2.bias),
@@ -190,6 +198,21 @@ def _gram_tiles(gram: np.ndarray) -> np.ndarray:
         tile[:first] *= 2
         tiles.append(tile.ravel())
     return np.concatenate(tiles)
+
+
+def _with_array(hidden: Tensor) -> tuple[Tensor, np.ndarray | None]:
+    """Projected nodes for torch, and for kernels if these can read them.
+
+    A tensor that is sent to another process moves to shared memory, and its old
+    memory is freed. So kernels must read memory of which no tensor that can be
+    sent is the owner: the one returned here is not.
+    """
+    if hidden.is_cpu and hidden.dtype == torch.float32:
+        rows = np.ascontiguousarray(hidden.detach().numpy())
+        return torch.from_numpy(rows), rows if rows.shape[
+            1
+        ] % TILE == 0 else None
+    return hidden, None
 
 
 @torch.no_grad()

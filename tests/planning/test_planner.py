@@ -277,6 +277,22 @@ def test_distances_agree(encoder: str, terminal: str) -> None:
     assert matrix.diagonal().eq(0).all()
 
 
+@pytest.mark.parametrize('power', [4, 12])
+def test_distances_of_absurd_weights_are_numbers(power: int) -> None:
+    """Squares of scores are rounded and overflow, to no negative, to no NaN."""
+    data = planning_graph(random_graph(30, 90, seed=4))
+    model = BCM.from_data(data, 'k_hot')
+    for parameter in model.parameters():
+        parameter.data *= 10.0**power
+    planner = Planner(model, data)
+    nodes = torch.arange(30)
+    pairs = planner.distance(*torch.cartesian_prod(nodes, nodes).T)
+    matrix = planner.distance_matrix(nodes, nodes)
+    for found in (pairs.view(30, 30), matrix):
+        assert (found >= 0).all()  # NaN is not
+        assert found.diagonal().eq(0).all()
+
+
 def test_distance_is_the_cost_of_the_last_edge(diamond: Data) -> None:
     # Nodes 1, 2, 3 have one way on; it enters the goal.
     starts, goals = [1, 2, 3, 4, 0], [3, 3, 0, 4, 4]

@@ -167,6 +167,32 @@ def test_in_another_process(method: str) -> None:
     assert found == wanted.cost.tolist()
 
 
+@pytest.mark.parametrize('options', [{}, {'landmarks': 4}], ids=str)
+def test_tensors_that_move_to_shared_memory(options: dict[str, int]) -> None:
+    """As those do that are sent to another process: kernels read no memory
+    that is freed then. In a copy, as it may not live on.
+    """
+    context = multiprocessing.get_context('fork')
+    copy = context.Process(target=_plan_before_and_after, args=(options,))
+    copy.start()
+    copy.join(timeout=200)
+    assert copy.exitcode == 0
+
+
+def _plan_before_and_after(options: dict[str, int]) -> None:
+    torch.set_num_threads(1)
+    data = weighted_grid('open', side=70, seed=1)  # above what malloc keeps
+    planner = Planner(BCM.from_data(data, channels=4), data, **options)
+    assert planner.scorer.hidden.size(1) % 32 == 0  # no copy with padding
+    starts, goals = sample_queries(data, 20, seed=1)
+    before = routes(planner, starts, goals)
+    multiprocessing.reduction.ForkingPickler.dumps([planner, data])
+    assert planner.scorer.hidden.is_shared()
+    rubbish = [torch.full_like(planner.adjacency.dst, -1) for _ in range(9)]
+    assert all(map(torch.equal, before, routes(planner, starts, goals)))
+    del rubbish
+
+
 def costs(planner: Planner, starts: list[int], goals: list[int]) -> list[float]:
     torch.set_num_threads(2)
     return planner(starts, goals).cost.tolist()
