@@ -66,7 +66,7 @@ def route(args: argparse.Namespace) -> int:
         'hops': found.hops,
         'nodes': found.nodes,
     }
-    ends = f'{found.start} -> {found.goal}'
+    ends = f'{_shown(found.start)} -> {_shown(found.goal)}'
     if not found.success:
         _show(args, facts, f'{ends}: there is no route')
         return 1
@@ -77,7 +77,7 @@ def route(args: argparse.Namespace) -> int:
     if args.plot is not None:
         _plot(atlas, found, args.plot)
     text = f'{ends}: cost {found.cost:.6g}, {found.hops} hops'
-    _show(args, facts, '\n'.join([text, *map(str, found.nodes)]))
+    _show(args, facts, '\n'.join([text, *map(_shown, found.nodes)]))
     return 0
 
 
@@ -179,7 +179,18 @@ def _check_output(path: Path) -> None:
 
 def _show(args: argparse.Namespace, facts: dict[str, Any], text: str) -> None:
     """Prints for people, or for scripts."""
-    print(json.dumps(_plain(facts)) if args.json else text)
+    lines = [json.dumps(_plain(facts))] if args.json else text.split('\n')
+    print('\n'.join(map(_shown, lines)))
+
+
+def _shown(value: Any) -> str:
+    """On one line, what a terminal would obey or cannot show as escapes."""
+    text = ''.join(
+        one if one.isprintable() else one.encode('unicode_escape').decode()
+        for one in str(value)
+    )
+    encoding = getattr(sys.stdout, 'encoding', None) or 'utf-8'
+    return text.encode(encoding, 'backslashreplace').decode(encoding)
 
 
 def _plain(value: Any) -> Any:
@@ -286,7 +297,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except (BCMError, OSError, MemoryError) as error:
         text = ' '.join(str(error).split()) or type(error).__name__
-        print(f'bcm: {text}', file=sys.stderr)
+        print(f'bcm: {_shown(text)}', file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print('bcm: interrupted', file=sys.stderr)

@@ -111,6 +111,19 @@ def test_names_of_any_type(names, typed, ends, tmp_path, capsys):
     assert [found['nodes'][0], found['nodes'][-1]] == ends
 
 
+def test_names_that_a_terminal_would_obey(tmp_path, capsys):
+    graph = nx.Graph()
+    names = 'a\nb', '\x1b[2J\u202e', '\ud800'
+    graph.add_nodes_from((name, {'pos': (0.0, 0.0)}) for name in names)
+    nx.add_path(graph, names, cost=1.0)
+    CognitiveMap.learn(graph).save(tmp_path / 'map')
+    assert main(['route', f'{tmp_path}/map', names[0], names[2]]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == ['a\\nb', '\\x1b[2J\\u202e', '\\ud800']
+    assert main(['info', f'{tmp_path}/\udcff']) == 2
+    assert '\\udcff' in capsys.readouterr().err
+
+
 def test_a_text_is_a_name_before_it_is_a_number():
     class Atlas:
         names = [7, '7', (3, 4), ('a', 'b c')]
