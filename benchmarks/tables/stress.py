@@ -28,4 +28,23 @@ def stress() -> str:
     )
 
 
-STRESS_TABLES = {'stress': stress}
+def stress_limits() -> str:
+    """Times and memory that are promised, and what was measured."""
+    rows = json.loads((RESULTS / 'stress.json').read_text())['limits']
+    head = ['limit', 'promised', 'measured', 'commit', 'date']
+    return markdown(
+        head,
+        (
+            [
+                row['what'],
+                f'{row["most"]:,g} {row["unit"]}',
+                f'{row["value"]:,.4g} {row["unit"]}',
+                row['commit'],
+                row['date'],
+            ]
+            for row in rows
+        ),
+    )
+
+
+STRESS_TABLES = {'stress': stress, 'stress_limits': stress_limits}

@@ -29,13 +29,6 @@ NODE = b'<node id="%d"><data key="x">%d</data><data key="y">9</data></node>'
 EDGE = b'<edge source="1" target="2"><data key="l">1</data></edge>'
 
 
-def attack(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
-    """One of the bombs, or a third of one."""
-    name = str(rng.choice(sorted(BOMBS)))
-    peak = explode(name, folder, float(rng.choice([1.0, 0.3])))
-    return 1, [f'{name} takes {peak:.0f} MB'] if peak > MOST else []
-
-
 def explode(name: str, folder: Path, size: float = 1.0) -> float:
     """MB that a process takes to read a bomb of some size."""
     file, make, *parts = BOMBS[name]
@@ -44,11 +37,9 @@ def explode(name: str, folder: Path, size: float = 1.0) -> float:
     pid = os.fork()
     if pid == 0:
         try:
-            # The peak of a child begins anew.
-            Path('/proc/self/clear_refs').write_text('5')
-            before = _peak()
+            before = peak_memory(anew=True)
             _read(path)
-            (folder / 'peak').write_text(str(_peak() - before))
+            (folder / 'peak').write_text(str(peak_memory() - before))
             os._exit(0)
         finally:
             os._exit(1)
@@ -73,7 +64,10 @@ def _read(path: Path) -> None:
             pass
 
 
-def _peak() -> float:
+def peak_memory(anew: bool = False) -> float:
+    """MB that this process has taken at most so far, or from now on."""
+    if anew:
+        Path('/proc/self/clear_refs').write_text('5')
     for line in Path('/proc/self/status').read_text().splitlines():
         if line.startswith('VmHWM'):
             return int(line.split()[1]) / 1024
@@ -129,7 +123,9 @@ def rows(row: bytes, number: float) -> Callable[[float], Iterable[bytes]]:
     def make(size: float) -> Iterable[bytes]:
         count = int(number * size)
         yield b'type octile\nheight %d\nwidth %d\nmap\n' % (count, len(row) - 1)
-        yield from (row for _ in range(count))
+        some = max(1, 2**16 // len(row))
+        yield from (row * some for _ in range(count // some))
+        yield row * (count % some)
 
     return make
 
@@ -147,8 +143,16 @@ BOMBS: dict[str, tuple[Any, ...]] = {
     'wide map': ('a.map', packed, rows(b'.' * 2000 + b'\n', 2000)),
     'long map': ('a.map', packed, rows(b'..\n', 2**23)),
     'square map': ('a.map', packed, rows(b'.' * 1024 + b'\n', 1024)),
+    'thin map': ('a.map', packed, rows(b'.\n', 2**22)),
+    'thin blocked map': ('a.map', packed, rows(b'@\n', 2**23)),
+    'map of a long head': ('a.map', packed, b'type octile', times(b'\na', 3e7)),
     'voxels': ('a.3dmap', packed, b'voxel 99 99 99\n', times(b'0 0 0\n', 1e7)),
     'space': ('a.3dmap', packed, b'voxel 70 70 70\n'),
+    'sizes': ('a.3dmap', packed, b'voxel', times(b' 11', 2e7)),
+    'one voxel': ('a.3dmap', packed, b'voxel 9 9 9\n', times(b'0 ', 3e7)),
+    'no voxels': ('a.3dmap', packed, b'voxel 9 9 9\n', times(b'\n', 6e7)),
+    'one query': ('x.scen', packed, b'version 1\n', times(b'0 ', 3e7)),
+    'dots': ('x.scen', packed, b'version 1\n', times(b'.\t', 3e7)),
     'queries': (
         'x.scen',
         packed,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 import resource
 import signal
+import threading
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -22,6 +25,8 @@ from small_fits import small_map, tiny, weights
 from bcm_pyg import BCM, BCMError, CognitiveMap, FitConfig, fit
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.training import checkpoint as checkpoints
+
+from .disks import mounted
 
 STEPS = 20
 REFUSED, FOREIGN = 3, 4  # how a process ends
@@ -100,7 +105,67 @@ def of_fit(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
 
 
 def of_disk(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
-    """Fills the disk up during training: what was there stays."""
+    """Fills a small disk up during training: what was there stays."""
+    disk, report = folder / 'disk', folder / 'report'
+    disk.mkdir(exist_ok=True)
+    report.write_text('[]')
+
+    def work() -> None:
+        size = int(rng.integers(200, 1500))
+        if not mounted(disk, f'size={size}k'):
+            raise OSError('there is no disk to fill up')
+        report.write_text(json.dumps(_fill_up(rng, disk)))
+
+    code = os.waitstatus_to_exitcode(os.waitpid(_begin(work), 0)[1])
+    failures = json.loads(report.read_text())
+    return 1, failures + ([] if code == 0 else [f'a process ended with {code}'])
+
+
+def _fill_up(rng: np.random.Generator, disk: Path) -> list[str]:
+    """Trains with a checkpoint and saves, while another fills the disk up."""
+    data, config = weighted_grid('open', side=6, seed=1), _config()
+    first, path = _model(data, 2), disk / 'run'
+    checkpoints.CHECKPOINT_EVERY = 0.0
+    filler, failures, saved = disk / 'filler', [], False
+    with suppress(BCMError):
+        first.save(disk / 'map')
+        saved = True
+
+    def fill() -> None:
+        time.sleep(rng.uniform(0, 0.2))
+        with suppress(OSError), filler.open('wb', buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+
+    thread = threading.Thread(target=fill)
+    thread.start()
+    model = _model(data, 1)
+    with suppress(BCMError):
+        fit(model, data, config, checkpoint=path)
+    thread.join()
+    with suppress(BCMError):
+        model.save(disk / 'map')
+    filler.unlink(missing_ok=True)
+    failures += [f'leftovers: {p.name}' for p in disk.rglob('*.part')]
+    if saved:
+        found = weights(BCM.load(disk / 'map', data))
+        if found not in [weights(first), weights(model)]:
+            failures.append('the map has changed')
+    again, reference = _model(data, 1), _model(data, 1)
+    try:
+        fit(again, data, config, checkpoint=path)
+    except BCMError as error:  # the disk is too small for a checkpoint
+        if 'No space' not in str(error):
+            failures.append(f'the run is lost: {error}')
+        return failures
+    fit(reference, data, config)
+    if weights(again) != weights(reference):
+        failures.append('the run went another way')
+    return failures
+
+
+def of_limit(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
+    """Files that may not grow as they should: what was there stays."""
     data, config = weighted_grid('open', side=6, seed=1), _config()
     path, model = folder / 'run', _model(data, 1)
     path.unlink(missing_ok=True)

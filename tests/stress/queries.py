@@ -15,7 +15,6 @@ from torch_geometric.data import Data
 from bcm_pyg import (
     BCM,
     BCMError,
-    CognitiveMap,
     Plan,
     Planner,
     planning_graph,
@@ -42,8 +41,7 @@ def attack(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
         except BCMError:  # a forest or a ring
             pass
     best = all_distances(data)
-    nodes = torch.arange(data.num_nodes)
-    starts, goals = torch.cartesian_prod(nodes, nodes).T
+    starts, goals = all_pairs(data.num_nodes)
     count, failures = 0, []
     for planner, excess in planners(rng, graph, core):
         what = f'{planner} on {graph}'
@@ -55,44 +53,10 @@ def attack(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
         count += len(plan)
         complete = getattr(planner, 'complete', True)
         reasons = wrong(plan, data, starts, goals, best, complete, excess)
+        if isinstance(planner, Planner):
+            reasons += wrong_distances(planner, best)
         failures += [f'{what}: {reason}' for reason in reasons]
     return count, failures
-
-
-def closed(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
-    """A cognitive map of which some edges are closed, and alternatives."""
-    data = random_graph(rng)
-    simplified, core = None, data
-    try:
-        if rng.random() < 0.5:
-            simplified = simplify_graph(data)
-            core = simplified.data
-    except BCMError:
-        pass
-    torch.manual_seed(int(rng.integers(2**31)))
-    readout = ALL_READOUTS[rng.integers(2, len(ALL_READOUTS))]
-    atlas = CognitiveMap(
-        data, tiny_map(core), simplified=simplified, readout=readout
-    )
-    num = int(data.num_edges)
-    shut = rng.permutation(num)[: rng.integers(1, max(2, num // 2))]
-    if len(shut) == num:  # a graph has an edge
-        return 0, []
-    view = atlas.close(data.edge_index[:, shut].T.tolist())
-    nodes = torch.arange(data.num_nodes)
-    starts, goals = torch.cartesian_prod(nodes, nodes).T
-    plan, best = view.routes(starts, goals), all_distances(view.data)
-    reasons = wrong(plan, view.data, starts, goals, best, True, None)
-    query = int(rng.integers(len(plan)))
-    start, goal = int(starts[query]), int(goals[query])
-    routes = view.alternatives(start, goal)
-    if bool(routes) != bool(best[query].isfinite()):
-        reasons.append('alternatives to where none leads, or none')
-    least = float(best[query])
-    for route in routes:
-        if not least * (1 - TOLERANCE) <= route.cost <= least * 1.4001:
-            reasons.append('an alternative below the best, or far above')
-    return len(plan) + 1, [f'{view}: {reason}' for reason in reasons]
 
 
 def random_graph(rng: np.random.Generator) -> Data:
@@ -162,6 +126,36 @@ def all_distances(data: Data) -> Tensor:
     size = (data.num_nodes, data.num_nodes)
     matrix = csr_array((cost, tuple(data.edge_index.numpy())), shape=size)
     return torch.from_numpy(dijkstra(matrix)).flatten()
+
+
+def all_pairs(size: int) -> tuple[Tensor, Tensor]:
+    nodes = torch.arange(size)
+    starts, goals = torch.cartesian_prod(nodes, nodes).T
+    return starts, goals
+
+
+def wrong_distances(planner: Planner, best: Tensor) -> list[str]:
+    """Estimates are numbers where a route leads, one way or the other."""
+    nodes = torch.arange(planner.num_nodes)
+    pairs = planner.distance(*all_pairs(planner.num_nodes))
+    matrix = planner.distance_matrix(nodes, nodes)
+    out = []
+    for found in (pairs.view_as(matrix), matrix):
+        if bool(found.isnan().any()) or bool((found < 0).any()):
+            out.append('a distance that is none')
+        if bool(found.diagonal().ne(0).any()):
+            out.append('a distance from a node to itself')
+        if bool(found.flatten()[best.isinf()].isfinite().any()):
+            out.append('a distance to where none leads')
+    scorer = planner.scorer
+    weights = [p.abs().max() for p in scorer.transition.parameters()]
+    if max(weights) < 100:  # else scores are rounded, or overflow
+        if bool(pairs[best.isfinite()].isinf().any()):
+            out.append('an infinite distance to where a route leads')
+        slack = 1e-4 * float(scorer.cost_scale)
+        if not torch.allclose(pairs, matrix.flatten(), rtol=1e-4, atol=slack):
+            out.append('a matrix of other distances')
+    return out
 
 
 def wrong(
