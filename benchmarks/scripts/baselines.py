@@ -1,8 +1,8 @@
 """What the paper leaves open of CML and EigenAgent, on seeds no table has.
 
 ``--cml`` trains for longer and longer and tells how well it predicts its own
-next states: its learning curve. ``--eigen`` walks up several spectral potentials
-on every layout. Both run on one thread, a row in some seconds.
+next states: its learning curve. ``--eigen`` walks up spectral potentials on
+every layout. Both run on one thread, a row in some seconds.
 """
 
 from __future__ import annotations
@@ -127,15 +127,16 @@ def run_cml(args: Any) -> None:
 
 def run_eigen(args: Any) -> None:
     torch.set_num_threads(1)
-    jobs = []
-    for seed in args.seeds:
-        for layout, side, costs in SETTINGS:
-            side = QUICK_SIDE if args.quick else side
-            grid = Grid(layout, side, costs, seed)
-            jobs += [
-                _job(measure_potential, 'potential', name, grid, args.pairs)
-                for name in POTENTIALS
-            ]
+    grids = dict.fromkeys(  # small ones are the same where sides alone differ
+        Grid(layout, QUICK_SIDE if args.quick else side, costs, seed)
+        for seed in args.seeds
+        for layout, side, costs in SETTINGS
+    )
+    jobs = [
+        _job(measure_potential, 'potential', name, grid, args.pairs)
+        for grid in grids
+        for name in POTENTIALS
+    ]
     run_jobs(results_for('eigen_potential', args.quick), jobs)
 
 
