@@ -56,7 +56,7 @@ class EigenAgent(BasePlanner):
             counting as the smallest positive one) or :obj:`"rbf"`
             (:math:`\exp(-c^2 / 2 \sigma^2)`). (default: :obj:`"binary"`)
         epsilon (float, optional): 0 is the pseudo-inverse of :math:`L`.
-            (default: :obj:`1e-3`)
+            (default: :obj:`3e-3`)
         sigma (float, optional): Bandwidth of :obj:`"rbf"`. Edges much costlier
             than it all but vanish, and success with them. (default:
             :obj:`2.0`)
@@ -76,7 +76,7 @@ class EigenAgent(BasePlanner):
         data: Data | SimplifiedGraph,
         weights: str = 'binary',
         *,
-        epsilon: float = 1e-3,
+        epsilon: float = 3e-3,
         sigma: float = 2.0,
         modes: int | None = None,
         readout: Readout | str | None = None,

@@ -43,13 +43,14 @@ LANDMARKS = 16
 class CognitiveMap(NamedPlanner):
     r"""A graph, the map that was learned of it, and a planner, in one object.
 
-    Nodes are called by the names of the source: nodes of a networkx graph, OSM
-    ids, cells of an occupancy array. Only where it has none, as a PyG graph
-    without :obj:`node_id`, they are called by their positions in the source.
-    What is a name is never taken as a position. One name or several are given
-    alike: a name, a list, an array, a tensor or a pandas Series.
+    Nodes have the names of the source: nodes of a networkx graph, OSM ids,
+    cells of an occupancy array. If the source has no names, as a PyG graph
+    without :obj:`node_id`, they are numbered by their position in it. A name
+    is never taken as a position. Methods take one name or several: a list, an
+    array, a tensor or a pandas Series.
 
-    :meth:`learn` makes one, :meth:`load` reads one. From parts of your own:
+    :meth:`learn` trains one, :meth:`load` reads one. The constructor takes
+    parts that exist:
 
     Args:
         data (torch_geometric.data.Data): The graph.
@@ -261,9 +262,9 @@ class CognitiveMap(NamedPlanner):
         config: FitConfig | None = None,
         progress: bool | None = None,
     ) -> History:
-        """Trains on after costs have changed.
+        """Continues training after costs have changed.
 
-        If it fails, all stays as it was.
+        If it fails, nothing is changed.
 
         Args:
             costs (Mapping or Sequence): New costs by names of tail and head,

@@ -102,8 +102,8 @@ class NamedPlanner:
             share (float, optional): Of any two routes, at least this share of
                 the cost of either is on edges that the other does not use.
                 (default: :obj:`0.5`)
-            factor (float, optional): None costs more than so many times the
-                best one. (default: :obj:`1.4`)
+            factor (float, optional): The largest cost of a route, as a multiple
+                of the best one. (default: :obj:`1.4`)
 
         Returns:
             The routes, the best one first; none if the goal cannot be reached.
@@ -154,8 +154,8 @@ class NamedPlanner:
         Args:
             start (Any): The start.
             limit (float): The most it may cost to get there.
-            exact (bool, optional): Whether to search instead of estimating.
-                Of one start, it is faster, too. (default: :obj:`False`)
+            exact (bool, optional): Whether to search instead of estimating,
+                which is also faster. (default: :obj:`False`)
         """
         check_float('limit', limit)
         everywhere = np.arange(len(self._names))
@@ -175,8 +175,8 @@ class NamedPlanner:
             start (Any): The start.
             among (Any): Names of the nodes to choose from.
             k (int, optional): How many. (default: :obj:`3`)
-            exact (bool, optional): Whether to search instead of estimating.
-                Of one start, it is faster, too. (default: :obj:`False`)
+            exact (bool, optional): Whether to search instead of estimating,
+                which is also faster. (default: :obj:`False`)
         """
         check_int('k', k, 1)
         nodes = np.unique(self._names.nodes(among))

@@ -1,4 +1,4 @@
-"""A page to play with a map in a browser."""
+"""A page to explore a map in a browser."""
 
 from .export import page_map, write_explorer
 

@@ -41,8 +41,8 @@ class EdgeScores(NamedTuple):
 class Scorer(Protocol):
     """Scores the edges that leave nodes :obj:`[B]` for goals :obj:`[B]`.
 
-    Any callable will do (of a module, pass a method). An attribute
-    :obj:`cost_scale` is the cost of a score of 1. (default: :obj:`1.0`)
+    Any callable works (for a module, pass a method). Its attribute
+    :obj:`cost_scale`, if it has one, is the cost of a score of 1.
     """
 
     def __call__(self, nodes: Tensor, goals: Tensor) -> EdgeScores:
@@ -109,12 +109,12 @@ class BasePlanner(ABC):
     """Answers start to goal queries in batches.
 
     It checks ids, answers queries whose goal cannot be reached, cuts batches,
-    and leads routes on a simplified graph back to the full one. A subclass
+    and maps routes on a simplified graph back to the full one. A subclass
     plans connected queries.
 
     Args:
-        data (torch_geometric.data.Data or SimplifiedGraph): The graph. Of a
-            simplified one, queries and routes are those of the full graph.
+        data (torch_geometric.data.Data or SimplifiedGraph): The graph. If
+            it is simplified, queries and routes are on the full graph.
         device (torch.device, optional): Where to plan. (default: that of the
             graph)
 
@@ -247,7 +247,7 @@ class BasePlanner(ABC):
 
     @abstractmethod
     def storage_bytes(self) -> int:
-        """Bytes of what the planner keeps beside the graph."""
+        """Bytes of what the planner keeps besides the graph."""
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}(num_nodes={self.num_nodes})'

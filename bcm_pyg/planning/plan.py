@@ -24,8 +24,8 @@ class Route:
     """The route of one query.
 
     Attributes:
-        nodes: From start to goal; empty if none was found. Of a
-            :class:`~bcm_pyg.CognitiveMap` in the source's own names.
+        nodes: From start to goal; empty if none was found. A
+            :class:`~bcm_pyg.CognitiveMap` returns the source's own names.
         success: Whether the goal was reached.
         cost: What it costs, infinite if none was found.
         hops: Its edges.

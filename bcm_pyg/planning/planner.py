@@ -61,8 +61,8 @@ class Planner(BasePlanner):
     Args:
         model (BCM or Scorer): The map, compiled or not, or anything that scores
             edges (see :class:`~bcm_pyg.planning.Scorer`).
-        data (torch_geometric.data.Data or SimplifiedGraph): Its graph. Of a
-            simplified one, queries and routes are those of the full graph.
+        data (torch_geometric.data.Data or SimplifiedGraph): Its graph. If
+            it is simplified, queries and routes are on the full graph.
         readout (Readout or str, optional): How to turn scores into routes, or
             its name. (default: :class:`~bcm_pyg.planning.Corridor`)
         complete (bool, optional): Whether to find a route for every query that
@@ -116,7 +116,7 @@ class Planner(BasePlanner):
                 warnings.warn(
                     'the map was trained on another graph or on other costs, '
                     'so its routes may be poor: plan on its own graph, or '
-                    'train it on with fit(model, data)',
+                    'continue training with fit(model, data)',
                     stacklevel=2,
                 )
             self.scorer: Scorer = MapScorer(model, self.data, self.adjacency)
@@ -282,7 +282,7 @@ class Planner(BasePlanner):
         return self.cache_bytes()
 
     def cache_bytes(self) -> int:
-        """Bytes that the planner keeps beside map and graph."""
+        """Bytes that the planner keeps besides map and graph."""
         num_bytes = 0
         if isinstance(self.scorer, MapScorer):
             num_bytes += self.scorer.cache_bytes()
@@ -321,7 +321,7 @@ def _guarantees(
         check_float('epsilon', epsilon)
         epsilon = float(epsilon)
         if complete is False:
-            raise BCMError('a proof needs a route: epsilon implies complete')
+            raise BCMError('epsilon needs complete routes: drop complete=False')
     if landmarks is None:
         landmarks = 0 if epsilon is None else LANDMARKS
     check_int('landmarks', landmarks, 0 if epsilon is None else 1)

@@ -44,17 +44,18 @@ class Results:
     """Rows of one benchmark, in a JSON file that is rewritten as they come.
 
     A row is found again by its :obj:`key` fields, so that a benchmark that was
-    stopped goes on where it was. Two processes may add to one file.
+    stopped goes on where it was. Two processes may add to one file. What else
+    the file holds, such as notes on how rows came about, stays.
     """
 
     def __init__(self, name: str, folder: Path | None = None) -> None:
         self.path = (folder or RESULTS) / f'{name}.json'
-        self.rows = self._read()
+        self.rows = self._read()['rows']
 
-    def _read(self) -> list[Row]:
+    def _read(self) -> dict[str, Any]:
         if not self.path.exists():
-            return []
-        return json.loads(self.path.read_text())['rows']
+            return {'rows': []}
+        return json.loads(self.path.read_text())
 
     def find(self, **key: Any) -> Row | None:
         """The row with these fields, if it is there."""
@@ -85,8 +86,9 @@ class Results:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.with_suffix('.lock').open('w') as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # until it is closed
-            self.rows = change(self._read())
-            text = json.dumps({'rows': self.rows}, indent=1) + '\n'
+            content = self._read()
+            content['rows'] = self.rows = change(content['rows'])
+            text = json.dumps(content, indent=1) + '\n'
             part = self.path.with_suffix('.part')
             part.write_text(text)
             os.replace(part, self.path)

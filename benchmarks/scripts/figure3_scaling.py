@@ -1,7 +1,7 @@
 """Figure 3: size and quality from N = 400 to 10,000, and both together.
 
 The U under wide costs. EigenAgent is solved densely and stops at N = 3600, its
-weighted variants and CML, whose random walks are fitted to that size, at N =
+weighted variants and CML, whose random walks are chosen for that size, at N =
 1600; their sizes are known beyond. Maps come from the cache or are trained (2
 to 30 minutes each). ``--quick`` takes two minutes.
 """

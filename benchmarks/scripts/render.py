@@ -1,18 +1,25 @@
 """Writes the tables of README.md, limits.md and the pages from results.
 
 A table stands between ``<!-- table: name -->`` and ``<!-- end -->``; everything
-between is replaced. ``--check`` only says whether the files are up to date.
+between is replaced. Plots of results are drawn again where these have changed.
+``--check`` only says whether the files are up to date.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import inspect
+import json
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
-from benchmarks.lib.results import FOLDER
+from benchmarks.lib.results import FOLDER, figure_folder
+from benchmarks.plots import learning, real, speed, widths
+from benchmarks.tables.baselines import BASELINE_TABLES
 from benchmarks.tables.choice import CHOICE_TABLES
 from benchmarks.tables.paper import PAPER_TABLES
 from benchmarks.tables.planning import PLANNING_TABLES
@@ -29,6 +36,7 @@ FILES = [
     *sorted((FOLDER / 'pages').glob('*.md')),
 ]
 TABLES: dict[str, Callable[[], str]] = {
+    **BASELINE_TABLES,
     **CHOICE_TABLES,
     **TRAINING_TABLES,
     **PAPER_TABLES,
@@ -36,6 +44,12 @@ TABLES: dict[str, Callable[[], str]] = {
     **REAL_TABLES,
     **WIDTH_TABLES,
     **STRESS_TABLES,
+}
+PLOTS = {
+    'learning': learning,
+    'planning_speed': speed,
+    'real_graphs': real,
+    'widths': widths,
 }
 MARK = re.compile(r'(<!-- table: (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
@@ -45,6 +59,26 @@ def render(text: str, tables: dict[str, Callable[[], str]]) -> str:
     return MARK.sub(
         lambda found: found[1] + tables[found[2]]() + '\n' + found[3], text
     )
+
+
+def source_of(plot: ModuleType) -> str:
+    """What a plot is made of, its points and its code, as a digest."""
+    text = json.dumps(plot.points()) + inspect.getsource(plot)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def is_drawn(name: str, folder: Path) -> bool:
+    """Whether a plot shows the results of today."""
+    path = folder / f'{name}.svg'
+    return path.exists() and source_of(PLOTS[name]) in path.read_text()
+
+
+def draw(name: str, folder: Path) -> None:
+    """Draws a plot and says of what."""
+    from benchmarks.lib.figures import save
+
+    plot = PLOTS[name]
+    save(plot.draw(plot.points()), folder, name, source_of(plot))
 
 
 def main() -> int:
@@ -62,6 +96,12 @@ def main() -> int:
             stale.append(path)
             if not args.check:
                 path.write_text(new)
+    folder = figure_folder(quick=False)
+    for plot in PLOTS:
+        if not is_drawn(plot, folder):
+            stale.append(folder / f'{plot}.svg')
+            if not args.check:
+                draw(plot, folder)
     for path in stale:
         name = path.relative_to(FOLDER.parent)
         print(f'{name}: {"stale" if args.check else "written"}')

@@ -2,8 +2,7 @@
 
 Every map of a graph has the same time. By default that is wall time on all
 cores, and the machine should have nothing else to do; with ``--cpu`` it is CPU
-time on one thread. Resumable, one row after the other. ``--figure`` draws bytes
-against Gap from the rows that are there, and trains nothing.
+time on one thread. Resumable, one row after the other.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from itertools import product
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -25,12 +23,10 @@ FLAGS.add_argument('--graphs', nargs='+', choices=MINUTES, default=[*MINUTES])
 FLAGS.add_argument('--widths', type=int, nargs='+', default=[128, 96, 64, 256])
 FLAGS.add_argument('--channels', type=int, nargs='+', default=[64, 32])
 FLAGS.add_argument('--cpu', action='store_true', help='budgets in CPU time')
-FLAGS.add_argument('--figure', action='store_true')
 if __name__ == '__main__':
     FLAGS.parse_args()  # --help does not wait for torch
 
 import torch
-from matplotlib.axes import Axes
 from torch_geometric import seed_everything
 from torch_geometric.data import Data
 
@@ -38,7 +34,6 @@ from bcm_pyg import BCM, Planner, fit
 from bcm_pyg.graph import SimplifiedGraph
 from bcm_pyg.planning import Corridor, VisitedGreedy
 from benchmarks.lib.cpu_time import fit_for_cpu_seconds
-from benchmarks.lib.figures import COLORS, plt, save
 from benchmarks.lib.graphs import (
     Grid,
     Queries,
@@ -50,15 +45,11 @@ from benchmarks.lib.graphs import (
 from benchmarks.lib.measure import distance_error, planner_of, quality
 from benchmarks.lib.results import (
     Job,
-    Results,
     Row,
-    figure_folder,
     results_for,
     run_jobs,
 )
 from benchmarks.lib.trained_maps import fit_config
-from benchmarks.tables.markdown import mean, select
-from benchmarks.tables.paper_numbers import MEGABYTES, QUALITY
 
 #: Tables of real coordinates have four resolutions, which share the channels.
 LEVELS = 4
@@ -162,69 +153,9 @@ def jobs_of(args: Any) -> list[Job]:
     return jobs
 
 
-#: The others, their labels, and the field of their size.
-OTHERS = {
-    'cch': ('CCH', 'megabytes'),
-    'cpd': ('CPD', 'megabytes'),
-    'apsp': ('APSP, packed', 'packed_megabytes'),
-    'eigen': ('EigenAgent', 'megabytes'),
-}
-
-
-def draw(rows: list[Row], folder: Path, side: int = 40) -> None:
-    """Bytes against Gap on the U; colours as in the other pictures."""
-    figure, ax = plt.subplots(figsize=(6, 4))
-    scaling = Results('figure3_scaling').rows
-    for name, (label, field) in OTHERS.items():
-        found = select(scaling, method=name, side=side)
-        size, gap = mean(found, field), mean(found, 'gap')
-        if size is not None and gap is not None:
-            _point(ax, 1e3 * size, gap, label, COLORS[name])
-    published = QUALITY['bcm', 'wide'].gap
-    if published is not None:
-        at = 1e3 * MEGABYTES['bcm'][side], published
-        _point(ax, *at, 'BCM, paper', COLORS['bcm_paper'])
-    ours = [row for row in rows if row['graph'] == f'ushape{side}']
-    for row in ours:
-        label = f'{row["width"]} wide, {row["channels"]}'
-        color = COLORS['bcm_sweeps']
-        at = row['int8_bytes'] / 1e3, row['gap']
-        _point(ax, *at, label, color)
-        size = row['int8_bytes'] + row['graph_bytes']
-        ax.plot(size / 1e3, row['corridor_gap'], 's', color=color, mfc='none')
-    ax.set_xscale('log')
-    ax.set_yscale('symlog', linthresh=0.1)
-    ax.set_ylim(bottom=-0.03, top=100)
-    ax.margins(x=0.25)
-    title = f'U, wide costs, N = {side**2}: maps in int8'
-    ax.set(xlabel='kB', ylabel='Gap %', title=title)
-    ax.text(
-        0.02,
-        0.02,
-        'circles: greedy walks. squares: Corridor, with the graph itself',
-        transform=ax.transAxes,
-        fontsize=7,
-    )
-    save(figure, folder, 'widths')
-
-
-def _point(ax: Axes, x: float, y: float, label: str, color: str) -> None:
-    ax.plot(x, y, 'o', color=color)
-    ax.annotate(
-        label,
-        (x, y),
-        xytext=(5, 3),
-        textcoords='offset points',
-        fontsize=7,
-    )
-
-
 def main(given: Sequence[str] | None = None) -> None:
     args = parse(FLAGS, given)
     results = results_for('widths', args.quick)
-    if args.figure:
-        draw(results.rows, figure_folder(args.quick))
-        return
     if args.cpu:
         torch.set_num_threads(1)
     run_jobs(results, jobs_of(args))

@@ -97,16 +97,11 @@ def seeds(found: list[list[Row]]) -> str:
     return '/'.join(str(len(part)) for part in found)
 
 
-def cells(rows: list[Row]) -> list[str]:
-    """Success rate, cost and Gap of the seeds of a row."""
-    if not rows:
-        return [NOT_RUN, '', '']
-    return [success(rows), spread(values(rows, 'cost'), 1), gap(rows)]
-
-
 def gap(rows: list[Row]) -> str:
     """The Gap, and how much of the time a map had, if not just that."""
-    return spread(values(rows, 'gap'), 2) + of_the_time(rows)
+    found = values(rows, 'gap')
+    digits = 1 if found and statistics.mean(found) >= 10 else 2
+    return spread(found, digits) + of_the_time(rows)
 
 
 def of_the_time(rows: list[Row]) -> str:
@@ -123,17 +118,26 @@ def of_the_time(rows: list[Row]) -> str:
     if all(share == 100 for share, _ in shares):
         return ''
     text = ' and '.join(f'{share} % {kind}' for share, kind in shares)
-    return f' ({text})'
+    return f' [{text}]'  # round brackets hold the paper's numbers
 
 
-def reported(cell: Reported | None) -> list[str]:
-    """The same three of the paper."""
-    if cell is None:
-        return ['-', '-', '-']
-    text = '-' if cell.gap is None else str(cell.gap)
-    if cell.gap_std is not None:
-        text += f' ± {cell.gap_std}'
-    return [number(cell.success_rate, 2), number(cell.cost, 1), text]
+def rate_and_gap(rows: list[Row], published: Reported | None) -> list[str]:
+    """Success rate and Gap of the seeds of a row, the paper's in brackets."""
+    rate, text = success(rows), gap(rows) if rows else ''
+    if published is None or published.gap is None:
+        return [rate, text]
+    known = str(published.gap)
+    if published.gap_std is not None:
+        known += f' ± {published.gap_std}'
+    return [
+        in_brackets(rate, number(published.success_rate, 2)),
+        in_brackets(text or '-', known),
+    ]
+
+
+def in_brackets(text: str, published: float | str | None) -> str:
+    """Ours, and the paper's in brackets where it has one."""
+    return text if published in (None, '-') else f'{text} ({published})'
 
 
 def success(rows: list[Row]) -> str:
@@ -156,9 +160,3 @@ def gap_and_success(rows: list[Row]) -> str:
 def number(value: float | None, digits: int) -> str:
     """A number, or a dash for none."""
     return '-' if value is None else f'{value:,.{digits}f}'
-
-
-def beside(value: float, published: float | None, digits: int = 3) -> str:
-    """Ours, and the paper's in brackets."""
-    text = f'{value:,.{digits}f}'
-    return text if published is None else f'{text} ({published:.{digits}f})'

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from benchmarks.lib.methods import (
-    BASELINES,
     MAPS,
     METHODS,
     REGIMES,
-    Method,
 )
 from benchmarks.lib.results import Results, Row
 from benchmarks.tables import paper_numbers as paper
 from benchmarks.tables.disagreements import disagreements
 from benchmarks.tables.markdown import (
     NOT_RUN,
-    beside,
-    cells,
     gap,
     gap_and_success,
+    in_brackets,
     markdown,
     mean,
     number,
     of_the_time,
-    reported,
+    rate_and_gap,
     seeds,
     select,
     spread,
@@ -32,10 +29,13 @@ from benchmarks.tables.markdown import (
     values,
 )
 
-IN_PAPER = '*in the paper*'
+#: All have the same routes; the paper shows those of the first.
+EXACT = ('dijkstra', 'apsp', 'cch', 'cpd')
+WEIGHTED_EIGEN = ('eigen_inverse', 'eigen_rbf')
 WEIGHTED = ('mild', 'wide')
 #: Points of a learning curve that are shown.
 PARTS = 5
+PAPER_LAYOUTS = ('ushape', 'block', 'wall')
 LAYOUT_LABELS = {
     'ushape': 'U',
     'block': 'centre block',
@@ -51,107 +51,103 @@ GROWTH = {
 
 
 def quality() -> str:
-    """Table 1. Sizes are those under wide costs: they matter to the CPD."""
+    """Table 1 without costs of routes; one line for all that is exact."""
     rows = Results('table1_quality').rows
-    head = ['method', 'Reuse', 'Weighted', 'Sublinear', 'MB']
+    head = ['method', 'reuse, weighted, sublinear', 'MB']
     for costs in REGIMES:
-        head += [f'{costs} SR', 'Cost', 'Gap %']
+        head += [f'{costs}: SR', 'Gap %']
 
-    def ours(name: str, method: Method) -> list[str]:
-        found = [select(rows, method=name, costs=costs) for costs in REGIMES]
-        line = [method.label, *method[1:4]]
-        line.append(number(mean(found[-1], 'megabytes'), 3))
-        for part in found:
-            line += cells(part)
-        return [*line, seeds(found)]
+    def line(name: str, methods: Sequence[str]) -> list[str]:
+        label, *properties = METHODS[name][:4]
+        size = mean(select(rows, method=name, costs='wide'), 'megabytes')
+        out = [label, ' '.join(properties), number(size, 3)]
+        if name in EXACT:
+            out = ['Dijkstra, APSP, CCH, CPD (exact)', '', '']
+        for costs in REGIMES:
+            found = sum(
+                (select(rows, method=one, costs=costs) for one in methods), []
+            )
+            published = paper.QUALITY.get((_published(name), costs))
+            if costs == 'mild' and name in WEIGHTED_EIGEN:
+                low, high = paper.WEIGHTED_EIGEN_MILD
+                out += [success(found), f'{gap(found)} ({low} to {high})']
+                continue
+            out += rate_and_gap(found, published)
+        groups = [select(rows, method=name, costs=costs) for costs in REGIMES]
+        return [*out, seeds(groups)]
 
-    def published(name: str, label: str) -> list[list[str]]:
-        known = [paper.QUALITY.get((name, costs)) for costs in REGIMES]
-        if not any(known):
-            return []
-        line = [label, '', '', '', '', *sum(map(reported, known), []), '']
-        if name in ('eigen_inverse', 'eigen_rbf'):
-            low, high = paper.WEIGHTED_EIGEN_MILD
-            line[head.index('mild SR') + 2] = f'{low} to {high}'
-        return [line]
-
-    lines = []
-    for name, method in BASELINES.items():
-        lines.append(ours(name, method))
-        if name == 'apsp':
-            packed = mean(select(rows, method='apsp'), 'packed_megabytes')
-            line = ['the same, next hops packed', *method[1:4]]
-            lines.append([*line, number(packed, 3), *10 * ['']])
-        lines += published(name, IN_PAPER)
-    lines += [ours(f'bcm_{kind}', MAPS[kind]) for kind in MAPS]
-    lines += published('bcm', '*BCM in the paper*')
+    lines = [line('dijkstra', EXACT)]
+    lines += [line(name, [name]) for name in METHODS if name not in EXACT]
     return markdown([*head, 'seeds (u/m/w)'], lines)
+
+
+def route_costs() -> str:
+    """The costs of Table 1, means over successful queries."""
+    rows = Results('table1_quality').rows
+    lines = []
+    for name, method in METHODS.items():
+        if name in EXACT[1:]:
+            continue
+        line = [method.label]
+        for costs in REGIMES:
+            found = select(rows, method=name, costs=costs)
+            reported = paper.QUALITY.get((_published(name), costs))
+            cost = reported.cost if reported else None
+            text = spread(values(found, 'cost'), 1) if found else NOT_RUN
+            line.append(in_brackets(text, cost))
+        lines.append(line)
+    return markdown(['mean cost of a route', *REGIMES], lines)
 
 
 def layouts() -> str:
     """Table 2."""
     rows = Results('table2_layouts').rows
-    head = ['layout', 'method', 'mild SR', 'Cost', 'Gap %']
-    head += ['wide SR', 'Cost', 'Gap %', 'seeds (m/w)']
-
-    def ours(layout: str, name: str, label: str) -> list[str]:
-        found = [
-            select(rows, layout=layout, method=name, costs=costs)
-            for costs in WEIGHTED
-        ]
-        line = [LAYOUT_LABELS[layout], label]
-        return [*line, *sum(map(cells, found), []), seeds(found)]
-
-    def published(layout: str, name: str, label: str) -> list[list[str]]:
-        known = [paper.LAYOUTS.get((layout, name, costs)) for costs in WEIGHTED]
-        if not any(known):
-            return []
-        line = [LAYOUT_LABELS[layout], label]
-        return [[*line, *sum(map(reported, known), []), '']]
-
+    head = ['layout', 'method', 'mild: SR', 'Gap %', 'wide: SR', 'Gap %']
     lines = []
-    for layout in LAYOUT_LABELS:
-        for name in ('dijkstra', 'apf', 'eigen'):
-            lines.append(ours(layout, name, BASELINES[name].label))
-            lines += published(layout, name, IN_PAPER)
-        for kind in MAPS:
-            lines.append(ours(layout, f'bcm_{kind}', MAPS[kind].label))
-        lines += published(layout, 'bcm', '*BCM in the paper*')
-    return markdown(head, lines)
+    for layout, label in LAYOUT_LABELS.items():
+        for name in ('apf', 'eigen', *(f'bcm_{kind}' for kind in MAPS)):
+            line = [label, METHODS[name].label]
+            groups = []
+            for costs in WEIGHTED:
+                key = layout, _published(name), costs
+                fields = {'layout': layout, 'method': name, 'costs': costs}
+                groups.append(select(rows, **fields))
+                line += rate_and_gap(groups[-1], paper.LAYOUTS.get(key))
+            if any(groups) or layout in PAPER_LAYOUTS:
+                lines.append([*line, seeds(groups)])
+    return markdown([*head, 'seeds (m/w)'], lines)
 
 
 def encoders() -> str:
     """Table 3."""
     rows = Results('table3_encoders').rows
-    head = ['encoder', 'grows with', 'parameters', '*paper*', 'targets']
-    head += ['mild SR', 'mild Gap %', '*paper*', 'wide SR', 'wide Gap %']
-    head += ['*paper*', 'seeds (m/w)']
+    head = ['encoder', 'grows with', 'parameters', 'objective']
+    head += ['mild: Gap %', 'wide: Gap %', 'seeds (m/w)']
     lines = []
     for encoder, growth in GROWTH.items():
+        all_rows = select(rows, encoder=encoder)
+        size = number(mean(all_rows, 'parameters'), 0)
+        size = in_brackets(size, paper.ENCODER_PARAMETERS.get(encoder))
         for kind in MAPS:
-            found = [
-                select(rows, encoder=encoder, method=f'bcm_{kind}', costs=costs)
-                for costs in WEIGHTED
-            ]
-            parameters = mean(sum(found, []), 'parameters')
-            line = [encoder, growth, number(parameters, 0)]
-            line += [paper.ENCODER_PARAMETERS.get(encoder, '-'), _target(kind)]
-            for costs, part in zip(WEIGHTED, found, strict=True):
-                line += [success(part), gap(part)]
-                line.append(str(paper.ENCODERS.get((encoder, costs), '-')))
-            lines.append([*line, seeds(found)])
+            line = [encoder, growth, size, _target(kind)]
+            groups = []
+            for costs in WEIGHTED:
+                fields = {'method': f'bcm_{kind}', 'costs': costs}
+                groups.append(select(rows, encoder=encoder, **fields))
+                known = paper.ENCODERS.get((encoder, costs))
+                known = known if kind == 'paper' else None
+                line.append(in_brackets(gap_and_success(groups[-1]), known))
+            if any(groups) or encoder in paper.ENCODER_PARAMETERS:
+                lines.append([*line, seeds(groups)])
     return markdown(head, lines)
 
 
 def visited() -> str:
-    """Table 4: efficiency is the share of the optimum among successes.
-
-    Both readouts of the same maps: a map with one of them does not count.
-    """
+    """Table 4, both readouts of the same maps: those with one do not count."""
     rows = Results('table4_visited').rows
     readouts = ('Greedy', 'VisitedGreedy')
-    head = ['encoder', 'targets']
-    for name in ('SR', 'wSPL', 'efficiency'):
+    head = ['encoder', 'objective']
+    for name in ('SR', 'wSPL'):
         head += [f'{name}, no memory', f'{name}, visited-aware']
     lines = []
     for encoder in GROWTH:
@@ -164,17 +160,21 @@ def visited() -> str:
             ]
             both = set.intersection(*(set(map(_map_of, one)) for one in found))
             found = [[r for r in one if _map_of(r) in both] for one in found]
-            target = _target(kind) + of_the_time(sum(found, []))
-            line = [encoder, target, *map(success, found)]
-            for name in ('wspl', 'efficiency'):
-                line += [spread(values(part, name), 3) for part in found]
-            lines.append([*line, len(both)])
-        if (encoder, 'Greedy') in paper.VISITED:
-            pairs = [paper.VISITED[encoder, name] for name in readouts]
-            line = [encoder, IN_PAPER, *(f'{sr:.2f}' for sr, _ in pairs)]
-            line += [f'{wspl:.3f}' for _, wspl in pairs]
-            line += [f'{wspl / sr:.3f}' for sr, wspl in pairs]
-            lines.append([*line, ''])
+            line = [encoder, _target(kind) + of_the_time(sum(found, []))]
+            cells = [*map(success, found)]
+            cells += [spread(values(part, 'wspl'), 3) for part in found]
+            known = [
+                paper.VISITED[encoder, name]
+                for name in readouts
+                if (encoder, name) in paper.VISITED
+            ]
+            if kind == 'paper' and known:
+                rates, wspls = zip(*known, strict=True)
+                published = [f'{rate:.2f}' for rate in rates]
+                published += [f'{wspl:.3f}' for wspl in wspls]
+                cells = [*map(in_brackets, cells, published)]
+            if both or known:
+                lines.append([*line, *cells, len(both)])
     return markdown([*head, 'seeds'], lines)
 
 
@@ -184,49 +184,57 @@ def _map_of(row: Row) -> tuple:
     return tuple(row.get(name) for name in names)
 
 
+def _published(name: str) -> str:
+    """What the paper calls a method; of our maps one is the paper's."""
+    return 'bcm' if name == 'bcm_paper' else name
+
+
 def _target(kind: str) -> str:
     return MAPS[kind].label.removeprefix('BCM, ')
 
 
+#: Sizes in the row of a graph, and those of peers that are built.
+STORED = {
+    'BCM': 'bcm',
+    'EigenAgent': 'eigen',
+    'APSP': 'apsp',
+    'CML': 'cml',
+    'APSP, packed next hops': 'apsp_packed',
+}
+BUILT = {'CPD': 'cpd', 'CCH on disk': 'cch'}
+
+
 def storage() -> str:
-    """Figure 3a: sizes, and how many maps fit into the others."""
+    """Figure 3a: sizes in MB."""
     rows = Results('figure3_scaling').rows
     lines = []
     stored = sorted(select(rows, method='storage'), key=lambda row: row['side'])
     for row in stored:
-        side, bcm = row['side'], row['bcm_megabytes']
-        line = [f'{row["nodes"]:,}']
-        line += [
-            f'{row[f"bcm_{part}_megabytes"]:.3f}'
-            for part in ('fixed', 'coordinates')
-        ]
-        line.append(beside(bcm, paper.MEGABYTES['bcm'].get(side)))
-        for name in ('eigen', 'apsp'):
-            size = row[f'{name}_megabytes']
-            cell = beside(size, paper.MEGABYTES[name].get(side))
-            ratio = paper.RATIOS[name].get(side)
-            line += [cell, beside(size / bcm, ratio, 1)]
-        line.append(f'{row["cml_megabytes"]:.1f}')
-        line.append(f'{row["apsp_packed_megabytes"]:.3f}')
-        for name in ('cpd', 'cch'):
-            found = select(rows, method=name, side=side)
-            line.append(number(mean(found, 'megabytes'), 3))
-        lines.append(line)
-    head = [
-        'N',
-        'BCM, transition MB',
-        'BCM, coordinates MB',
-        'BCM MB',
-        'EigenAgent MB',
-        'over BCM',
-        'APSP MB',
-        'over BCM',
-        'CML MB',
-        'APSP, packed next hops MB',
-        'CPD MB',
-        'CCH on disk MB',
-    ]
+        sizes = [row[f'{name}_megabytes'] for name in STORED.values()]
+        for name in BUILT.values():
+            found = select(rows, method=name, side=row['side'])
+            sizes.append(mean(found, 'megabytes'))
+        cells = (number(size, 3) for size in sizes)
+        lines.append([f'{row["nodes"]:,}', *cells])
+    head = ['N, sizes in MB', *STORED, *BUILT]
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
+
+
+def storage_agrees() -> str:
+    """How many of the sizes that the paper prints are ours."""
+    rows = Results('figure3_scaling').rows
+    pairs = []
+    for name, sizes in paper.MEGABYTES.items():
+        for side, size in sizes.items():
+            for row in select(rows, method='storage', side=side):
+                pairs.append((row[f'{name}_megabytes'], size))
+    same = sum(abs(ours - printed) < 6e-4 for ours, printed in pairs)
+    if not pairs:
+        return f'{NOT_RUN}.'
+    return (
+        f'{same} of the {len(pairs)} sizes that the paper prints agree to the '
+        'last digit.'
+    )
 
 
 def scaling() -> str:
@@ -240,14 +248,13 @@ def scaling() -> str:
         groups = [select(rows, method=name, side=side) for name in names]
         for name, found in zip(names, groups, strict=True):
             cell = gap_and_success(found)
-            if name == 'eigen' and not found and side > 60:
-                cell = 'too large'
-            reported = paper.SCALING.get((name, side))
-            line.append(f'{cell} ({reported.gap})' if reported else cell)
-        published = paper.SCALING.get(('bcm', side))
-        line.append(str(published.gap) if published else '-')
+            if not found and side not in paper.SCALING_SIDES:
+                cell = '-'  # the paper has none, and we did not plan it
+            reported = paper.SCALING.get((_published(name), side))
+            known = reported.gap if reported else None
+            line.append(in_brackets(cell, known))
         lines.append([*line, seeds(groups)])
-    head += ['*BCM in the paper*', 'seeds']
+    head.append('seeds')
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
 
 
@@ -301,11 +308,13 @@ def paths() -> str:
 
 PAPER_TABLES: dict[str, Callable[[], str]] = {
     'table1_quality': quality,
+    'table1_costs': route_costs,
     'table2_layouts': layouts,
     'table3_encoders': encoders,
     'table4_visited': visited,
     'figure1_paths': paths,
     'figure3_storage': storage,
+    'storage_agrees': storage_agrees,
     'figure3_scaling': scaling,
     'paper_learning': learning,
     'disagreements': disagreements,

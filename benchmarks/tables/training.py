@@ -42,21 +42,24 @@ def training_summary() -> str:
     run = Results('table1_quality').rows + Results('figure3_scaling').rows
     rows = []
     for side, costs in list(dict.fromkeys(key[:2] for key in groups)):
-        ours = groups[side, costs, 'sweeps']
+        first = next(
+            groups[side, costs, kind][0]
+            for kind in LABELS
+            if (side, costs, kind) in groups
+        )
         groups[side, costs, 'paper'] = select(
             run, layout='ushape', method='bcm_paper', side=side, costs=costs
         )
         rows.append(
             [
                 f'U, {costs}, N = {side * side}',
-                f'{ours[0]["parameters"]:,}',
-                f'{ours[0]["budget_seconds"] / 60:g}',
-                ours[0]['sweeps'],
+                f'{first["parameters"]:,}',
+                f'{first["budget_seconds"] / 60:g}',
                 *(_quality(groups.get((side, costs, kind))) for kind in LABELS),
                 _published(costs, side),
             ]
         )
-    head = ['graph', 'parameters', 'minutes', 'k', *LABELS.values()]
+    head = ['graph', 'parameters', 'minutes', *LABELS.values()]
     return markdown([*head, 'the paper, as published'], rows)
 
 
@@ -89,35 +92,18 @@ def training_table() -> str:
                 f'U, {costs}, N = {side * side}',
                 LABELS[targets],
                 first['sweeps'] if targets != 'exact' else 'converged',
-                first['terminal'],
                 f'{first["parameters"]:,}',
                 _timed_seconds(group),
                 f'{statistics.mean(row["steps"] for row in group):.0f}',
                 f'{min(row["success_rate"] for row in group):.3f}',
                 spread([row['gap'] for row in group], 2),
                 _published(costs, side),
-                ', '.join(f'{row["seed"]} ({_commit(row)})' for row in group),
+                ', '.join(str(row['seed']) for row in group),
             ]
         )
-    head = [
-        'graph',
-        'targets',
-        'k',
-        'terminal',
-        'parameters',
-        'seconds',
-        'steps',
-        'SR',
-        'Gap %',
-        'Gap % in the paper',
-        'seeds (commits)',
-    ]
+    head = ['graph', 'objective', 'k', 'parameters', 'seconds', 'steps', 'SR']
+    head += ['Gap %', 'Gap % in the paper', 'seeds']
     return markdown(head, rows)
-
-
-def _commit(row: dict[str, Any]) -> str:
-    """That of the training; old rows only know that of their own."""
-    return row.get('trained_commit') or row['commit']
 
 
 def _timed_seconds(group: list[dict[str, Any]]) -> str:
@@ -131,62 +117,27 @@ def _timed_seconds(group: list[dict[str, Any]]) -> str:
 
 
 def training_ablation() -> str:
-    """One change of a default at a time."""
+    """One change of a default at a time, the best first."""
+    found = sorted(Results('training_ablation').rows, key=lambda r: r['gap'])
     rows = [
-        [
-            row['name'],
-            f'{row["budget_seconds"]:.0f}',
-            row['steps'],
-            f'{row["success_rate"]:.3f}',
-            f'{row["gap"]:.2f}',
-        ]
-        for row in Results('training_ablation').rows
+        [row['name'], f'{row["steps"]:,}', _quality([row])] for row in found
     ]
-    return markdown(['change', 'seconds', 'steps', 'SR', 'Gap %'], rows)
+    return markdown(['change', 'steps', 'Gap %'], rows) if rows else NOT_RUN
 
 
 def training_profile() -> str:
-    """Where a step goes."""
+    """Where a step goes, in milliseconds."""
+    parts = ('targets', 'forward', 'backward', 'optimizer', 'bare_products')
     rows = [
         [
-            row['side'] ** 2,
+            f'{row["side"] ** 2:,}',
             row['profiled_threads'],
-            *(
-                f'{row[f"{part}_ms"]:.1f} ({100 * row[f"{part}_share"]:.0f} %)'
-                for part in ('targets', 'forward', 'backward', 'optimizer')
-            ),
-            f'{row["bare_products_ms"]:.1f}',
-            f'{row["bare_products_over_network"]:.2f}',
+            *(f'{row[f"{part}_ms"]:.1f}' for part in parts),
         ]
         for row in Results('training_profile').rows
     ]
-    head = [
-        'N',
-        'threads',
-        'targets ms',
-        'forward ms',
-        'backward ms',
-        'optimiser ms',
-        'bare products ms',
-        'bare / (forward + backward)',
-    ]
-    return markdown(head, rows)
-
-
-def training_compile() -> str:
-    """A step with and without torch.compile."""
-    rows = [
-        [
-            row['side'] ** 2,
-            row['profiled_threads'],
-            f'{row["plain_ms"]:.1f}',
-            f'{row["compiled_ms"]:.1f}',
-            f'{row["compile_seconds"]:.0f}',
-        ]
-        for row in Results('training_compile').rows
-    ]
-    head = ['N', 'threads', 'plain ms', 'compiled ms', 'compiling s']
-    return markdown(head, rows)
+    head = ['N', 'threads', 'targets', 'forward', 'backward', 'optimiser']
+    return markdown([*head, 'bare products'], rows) if rows else NOT_RUN
 
 
 def training_update() -> str:
@@ -214,38 +165,28 @@ def training_update() -> str:
 
 
 def compact_table() -> str:
-    """One line for each grid and dtype, Gap a mean over seeds."""
+    """One line for each grid: size, and Gap as a mean over seeds."""
     rows = Results('compact').rows
-    full = {_map(row): row['gap'] for row in rows if row['dtype'] == 'float32'}
-    groups: dict[tuple, list[dict[str, Any]]] = {}
-    for row in rows:
-        key = row['side'], row['costs'], row['dtype']
-        groups.setdefault(key, []).append(row)
+    dtypes = list(dict.fromkeys(row['dtype'] for row in rows))
     lines = []
-    for (side, costs, dtype), group in groups.items():
-        lost = [row['gap'] - full[_map(row)] for row in group]
-        lines.append(
-            [
-                f'U, {costs}, N = {side * side}',
-                dtype,
-                f'{max(row["weight_bytes"] for row in group) / 1e6:.3f}',
-                f'{max(row["folder_bytes"] for row in group) / 1e6:.3f}',
-                f'{min(row["success_rate"] for row in group):.3f}',
-                spread([row['gap'] for row in group], 2),
-                '-'
-                if dtype == 'float32'
-                else f'{round(max(lost), 2) + 0.0:+.2f}',
-                ', '.join(str(row['seed']) for row in group),
+    for side, costs in dict.fromkeys(
+        (row['side'], row['costs']) for row in rows
+    ):
+        line = [f'U, {costs}, N = {side * side:,}']
+        for dtype in dtypes:
+            group = [
+                row
+                for row in rows
+                if (row['side'], row['costs'], row['dtype'])
+                == (side, costs, dtype)
             ]
-        )
-    head = ['graph', 'dtype', 'weights MB', 'folder MB', 'SR', 'Gap %']
-    head += ['Gap lost, points', 'seeds']
+            size = max((row['folder_bytes'] for row in group), default=0) / 1e3
+            line += [f'{size:.0f}', _quality(group)] if group else ['-', '-']
+        lines.append(line)
+    head = ['graph']
+    for dtype in dtypes:
+        head += [f'{dtype}: kB', 'Gap %']
     return markdown(head, lines) if lines else NOT_RUN
-
-
-def _map(row: dict[str, Any]) -> tuple:
-    names = ('side', 'costs', 'seed', 'budget_seconds', 'num_queries')
-    return tuple(row[name] for name in names)
 
 
 TRAINING_TABLES: dict[str, Callable[[], str]] = {
@@ -253,7 +194,6 @@ TRAINING_TABLES: dict[str, Callable[[], str]] = {
     'training_table': training_table,
     'training_ablation': training_ablation,
     'training_profile': training_profile,
-    'training_compile': training_compile,
     'training_update': training_update,
     'compact': compact_table,
 }

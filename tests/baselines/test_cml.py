@@ -83,7 +83,7 @@ def test_first_values_of_the_authors(grid):
     """Standard deviations of 1, 0.1 and 0.1."""
     cml = CML(grid, epochs=0)
     assert str(cml) == (
-        'CML(walks=1000, length=32, epochs=0, dim=1000, weighted=False)'
+        'CML(walks=5000, length=32, epochs=0, dim=1000, weighted=False)'
     )
     for table, deviation in ((cml.Q, 1.0), (cml.V, 0.1), (cml.W, 0.1)):
         assert abs(table.mean()) < 0.01 * deviation

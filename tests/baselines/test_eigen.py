@@ -12,7 +12,7 @@ from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.utils import Adjacency, Reachability
 
 
-def slow_potential(data, weight, modes, epsilon=1e-3):
+def slow_potential(data, weight, modes, epsilon=3e-3):
     """The formula on the whole graph at once, for one component."""
     num_nodes = data.num_nodes
     affinity = np.zeros((num_nodes, num_nodes))
@@ -92,7 +92,9 @@ def ushape():
     return data, free, best, EigenAgent(data)
 
 
-@pytest.mark.parametrize('epsilon, expected', [(0.0, 6.08), (1e-3, 4.89)])
+@pytest.mark.parametrize(
+    'epsilon, expected', [(0.0, 6.08), (1e-3, 4.89), (3e-3, 3.5)]
+)
 def test_gaps_over_all_pairs(ushape, epsilon, expected):
     """See section 5 of baselines.md."""
     data, free, best, agent = ushape

@@ -210,7 +210,7 @@ def test_bad_promises(diamond: Data) -> None:
             planner(landmarks=landmarks)
     with pytest.raises(BCMError, match='landmarks'):
         planner(landmarks=0, epsilon=0.1)
-    with pytest.raises(BCMError, match='epsilon implies complete'):
+    with pytest.raises(BCMError, match='epsilon needs complete'):
         planner(complete=False, epsilon=0.1)
 
 

@@ -224,7 +224,7 @@ def test_bad_arguments(diamond: Data) -> None:
         Planner(torch.nn.Linear(2, 2), diamond)
     with pytest.raises(BCMError, match='readout'):
         Planner(model, diamond, VisitedGreedy)
-    with pytest.raises(BCMError, match="'greed' is none of greedy, vis"):
+    with pytest.raises(BCMError, match="'greed' is not one of greedy, vis"):
         Planner(model, diamond, 'greed')
     assert Planner(model, diamond, 'visited_greedy').readout == VisitedGreedy()
     with pytest.raises(BCMError, match='edge_index'):

@@ -41,7 +41,7 @@ def resolve_readout(readout: Readout | str | None) -> Readout:
     if isinstance(readout, str):
         if readout not in BY_NAME:
             names = ', '.join(BY_NAME)
-            raise BCMError(f'readout {readout!r:.80} is none of {names}')
+            raise BCMError(f'readout {readout!r:.80} is not one of {names}')
         return BY_NAME[readout]()
     if isinstance(readout, type) or not callable(readout):
         raise BCMError(

@@ -7,7 +7,7 @@ from .._engine import Engine, EngineReadout
 
 @dataclass(frozen=True)
 class Backtracking(EngineReadout):
-    r"""A walk that learns on its way where not to go again (real-time A*,
+    r"""A walk that learns which nodes to avoid (real-time A*,
     `"Real-time heuristic search"
     <https://doi.org/10.1016/0004-3702(90)90054-4>`_).
 
@@ -18,13 +18,13 @@ class Backtracking(EngineReadout):
         j, \\ \max(0, D_i(j; g) - c_{ij}) & \text{otherwise,} \end{cases}
 
     is lowest, and keeps the second lowest value as :math:`h(i)`: the least cost
-    to come back and go on another way. Of equal values a new node comes first.
+    to come back and take another way. Among equal values new nodes come first.
 
     *Guarantees* a route wherever there is one. Real-time A* arrives where every
-    node can reach the goal and costs are positive. A walk of more than
-    :math:`4 N` moves, or without a way on, continues depth first: it tries
-    every node once more, the best-scored first, and retreats along its own
-    trail. It ends after :math:`6 N` moves.
+    node can reach the goal and costs are positive. After :math:`4 N` moves, or
+    at a dead end, the walk continues depth first: it tries every node once
+    more, the best-scored first, and retraces its steps. It ends after
+    :math:`6 N` moves.
 
     The route is the walk without its loops; :obj:`Plan.walked_cost` is the cost
     of the whole walk, where a retreat costs the edge that it goes back.

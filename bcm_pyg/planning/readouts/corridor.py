@@ -24,8 +24,8 @@ class Corridor:
     side, and the result is the best route through all of these nodes.
 
     The two directions err at different places, so each finds most of what the
-    other missed. The way back helps less where streets are one-way; it is not
-    tried where there is none.
+    other misses. The way back helps less with one-way streets, and is left out
+    where there is none.
 
     *Guarantees* a route wherever there is one, and that no better one lies
     within the corridor.
@@ -39,12 +39,12 @@ class Corridor:
 
     Args:
         radius (int, optional): Hops to widen by, :math:`r`. (default: :obj:`4`)
-        guide (Readout, optional): What draws the corridor. Of
-            :class:`~bcm_pyg.planning.BestFirst` all expanded nodes are taken,
-            of others their routes, and where they find none it is asked.
-            (default: :obj:`BestFirst(1.03)`)
-        bidirectional (bool, optional): Whether to go back, too. (default:
-            :obj:`True`)
+        guide (Readout, optional): What draws the corridor: all nodes that
+            :class:`~bcm_pyg.planning.BestFirst` expands, or the routes of
+            another readout (and BestFirst where it finds none). (default:
+            :obj:`BestFirst(1.03)`)
+        bidirectional (bool, optional): Whether the guide also goes from the
+            goal to the start. (default: :obj:`True`)
     """
 
     radius: int = 4

@@ -41,7 +41,7 @@ class Greedy(_Walk):
     .. math::
         j^* = \arg\min_{j \in \mathcal{N}(i)} D_i(j; g) .
 
-    It may go in circles and then fails. Costs one pass per hop.
+    It fails if it runs into a circle. Costs one pass per hop.
     """
 
     prefer_unvisited = False

@@ -95,6 +95,13 @@ def test_a_row_learns_more_later(tmp_path):
     assert Results('x', tmp_path).rows == rows
 
 
+def test_notes_stay(tmp_path):
+    (tmp_path / 'x.json').write_text('{"notes": ["busy"], "rows": []}')
+    Results('x', tmp_path).add({'number': 1})
+    content = json.loads((tmp_path / 'x.json').read_text())
+    assert content['notes'] == ['busy'] and len(content['rows']) == 1
+
+
 def test_quick_runs_leave_the_committed_files_alone():
     quick = results_for('table1_quality', quick=True).path
     assert results_module.RESULTS not in quick.parents

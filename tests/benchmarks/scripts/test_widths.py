@@ -55,10 +55,6 @@ def test_widths(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(lines) == 3
     assert lines[2].startswith('| U, wide, N = 1600 | 8, 4 | 328 | 1.3 | 0.')
     assert '| 1.50 ± 0.71 |' in lines[2]
-    widths.main(['--quick', '--figure'])
-    for ending in ('png', 'svg'):
-        picture = folders / 'quick' / f'widths.{ending}'
-        assert 1_000 < picture.stat().st_size < 150_000
 
 
 def test_tuning(folders: Path) -> None:
