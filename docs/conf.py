@@ -57,6 +57,11 @@ def on_site(app: Any, name: str, source: list[str]) -> None:
     source[0] = text.replace('](../benchmarks/README.md)', '](benchmarks.md)')
 
 
+def on_included(app: Any, path: Any, parent: str, source: list[str]) -> None:
+    """The same for pages of the benchmarks, which are included."""
+    source[0] = source[0].replace('](../README.md)', '](../benchmarks.md)')
+
+
 def find_home(app: Any, env: Any, node: Any, content: Any) -> Any:
     """Leads links to `bcm_pyg.Planner` to where it is described in full."""
     target = node.get('reftarget', '')
@@ -82,6 +87,7 @@ def write_explorers(app: Any, error: Exception | None) -> None:
 def setup(app: Any) -> None:
     """Is called by Sphinx."""
     app.connect('source-read', on_site)
+    app.connect('include-read', on_included)
     app.connect('autodoc-skip-member', skip_member)
     app.connect('missing-reference', find_home)
     app.connect('build-finished', write_explorers)
