@@ -30,16 +30,13 @@ from benchmarks.tables.paper_numbers import Reported
 #: are compared: the others are another method.
 CAUSES = {
     'dijkstra': 'another draw of costs and queries',
-    'apf': 'it does not see costs, so their draw decides; gains and place of '
-    'the obstacles are not stated',
-    'cml': 'its budget is not stated; it varies much from seed to seed',
+    'apf': 'it ignores costs: their draw decides',
+    'cml': 'its budget is not stated; ours is chosen by its error (below)',
     'eigen': 'its potential is not public; ours is fitted (below)',
     'eigen_inverse': 'its potential is not public; ours is fitted (below)',
     'eigen_rbf': 'its bandwidth and potential are not public',
-    'bcm_paper': 'optimiser, rate, batch and budget are not stated; the '
-    'learning curves are above',
+    'bcm_paper': 'optimiser, rate, batch and budget are not stated',
 }
-
 
 #: Where a deviation comes from.
 PRINTED, TABLE1, SAMPLED = 'printed', 'as in Table 1', 'by sampling'

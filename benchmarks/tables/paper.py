@@ -276,9 +276,10 @@ def learning() -> str:
         for step, _, percent, rate in row['curve']:
             # The first of each part that is reached; the last is the end.
             part = step * PARTS // row['train_steps']
-            failed = '' if rate == 1 else f' ({rate:.3f})'
+            failed = '' if rate == 1 else f', SR {rate:.3f}'
             found.setdefault(part, number(percent, 1) + failed)
-        line = [f'{row["side"] ** 2:,}', row['layout'], row['costs']]
+        layout = LAYOUT_LABELS[row['layout']]
+        line = [f'{row["side"] ** 2:,}', layout, row['costs']]
         line += [row['encoder'], row['seed'], f'{row["train_steps"]:,}']
         seconds = row['cpu_seconds']
         line.append(number(None if seconds is None else seconds / 60, 0))

@@ -193,10 +193,10 @@ def test_learning_curves_of_the_paper_objective(folders):
     resumed = {**plain, 'seed': 7, 'cpu_seconds': None}
     last = [[100, 0.1, None, 1.0]]
     add('paper_curves', {**plain, 'curve': curve}, {**resumed, 'curve': last})
-    start = ['400', 'ushape', 'wide', 'interaction']
+    start = ['400', 'U', 'wide', 'interaction']
     assert lines(learning())[2:] == [
         [*start, '7', '100', '-', '-', '-', '-', '-', '-'],
-        [*start, '42', '100', '10', '80.0 (0.900)', '59.0 (0.900)']
+        [*start, '42', '100', '10', '80.0, SR 0.900', '59.0, SR 0.900']
         + ['40.0', '-', '-'],
     ]
 
