@@ -235,7 +235,9 @@ class CognitiveMap(NamedPlanner):
         """
         model, planner = self.model, self.planner
         readout = getattr(planner, 'readout', None)
-        if model and model.info.fingerprint != fingerprint(planner.data):
+        # A map that was put together by hand belongs to no graph yet.
+        own = (None, fingerprint(planner.data))
+        if model and model.info.fingerprint not in own:
             raise BCMError(
                 'a view with closed edges cannot be saved: save the map that '
                 'it is of, or train the view with update({}) first'

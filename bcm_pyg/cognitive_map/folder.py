@@ -69,6 +69,10 @@ def save(parts: Parts, path: str | PathLike[str], dtype: str) -> None:
         config, content = None, pack({})
         if parts.model is not None:
             config, content = pack_map(parts.model, dtype)
+            # A map that was put together by hand does not know it yet.
+            simple = parts.simplified
+            core = parts.data if simple is None else simple.data
+            config['fingerprint'] = fingerprint(core)
         weights = {
             f'{number}.{key}': value
             for number, snapshot in enumerate(parts.snapshots)

@@ -6,9 +6,11 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
+from helpers import tiny_map
 from small_atlas import learn, streets, trained
 
 from bcm_pyg import BCMError, CognitiveMap
+from bcm_pyg.graph import simplify_graph
 from bcm_pyg.planning import Corridor, VisitedGreedy
 from bcm_pyg.training import History
 
@@ -116,6 +118,22 @@ def test_readouts_of_users_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(BCMError, match='only built-in readouts'):
         mine.save(tmp_path)
+
+
+@pytest.mark.parametrize('simplify', [False, True])
+def test_maps_that_were_put_together_by_hand(
+    simplify: bool, tmp_path: Path
+) -> None:
+    data = trained().data
+    simplified = simplify_graph(data) if simplify else None
+    model = tiny_map(simplified.data if simplified else data)
+    assert model.info.fingerprint is None
+    atlas = CognitiveMap(data, model, simplified=simplified)
+    atlas.save(tmp_path)
+    assert model.info.fingerprint is None
+    other = CognitiveMap.load(tmp_path)
+    ends = atlas.names, atlas.names[::-1]
+    assert list(other.routes(*ends)) == list(atlas.routes(*ends))
 
 
 def test_views_are_not_saved(tmp_path: Path) -> None:

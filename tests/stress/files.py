@@ -87,7 +87,7 @@ def of_checkpoint(
 ) -> tuple[int, list[str]]:
     """Damages a checkpoint and goes on from it."""
     data, path, whole = small_graph(), folder / 'run', folder / 'whole'
-    config, model = tiny(steps=3, validation_queries=0), _untrained()
+    config = tiny(steps=3, validation_queries=0)
     if not whole.exists():
         fit(_untrained(), data, config, checkpoint=whole)
     if rng.random() < 0.4:
@@ -102,13 +102,14 @@ def of_checkpoint(
             write_file(path, FORMAT, identity, tensors)
         except BCMError:  # no JSON
             return 1, []
-    content, before = path.read_bytes(), weights(model)
+    content = path.read_bytes()
 
     def run() -> None:
+        model = _untrained()
         try:
             fit(model, data, config, checkpoint=path)
         except BCMError:
-            assert weights(model) == before, 'the map was changed'
+            assert weights(model) == _first_weights(), 'the map was changed'
             assert path.read_bytes() == content, 'the file was changed'
             raise
 
@@ -124,6 +125,11 @@ def _untrained() -> BCM:
 def _first_map() -> BCM:
     torch.manual_seed(0)
     return small_map(small_graph())
+
+
+@cache
+def _first_weights() -> dict[str, list[Any]]:
+    return weights(_first_map())
 
 
 @cache
@@ -155,13 +161,17 @@ def damaged(content: bytes, rng: np.random.Generator) -> bytes:
     return content
 
 
-def refused(read: Callable[[], Any], what: object) -> tuple[int, list[str]]:
-    """Whether it is read or refused as it should be."""
+def refused(
+    read: Callable[[], Any], what: object, is_sound: bool = False
+) -> tuple[int, list[str]]:
+    """Whether it is read, or, where it is not sound, refused as it should."""
     try:
         with _patience(), warnings.catch_warnings():
             warnings.simplefilter('ignore')
             read()
     except BCMError as error:
+        if is_sound:
+            return 1, [f'refused: {error!s:.200}: {what!r:.2000}']
         if not 0 < len(str(error)) < 3000:
             return 1, [f'an error of {len(str(error))} characters: {what!r}']
     except (Exception, Hang) as error:

@@ -35,7 +35,9 @@ PIECES = [
 def of_command(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
     """The command line on damaged files: an exit code, and one line."""
     if not (folder / 'named').exists() or rng.random() < 0.01:
-        of_names(rng, folder)
+        _, failures = of_names(rng, folder)
+        if failures:
+            return 1, failures
     if rng.random() < 0.6:
         path = whole_atlas(rng, folder)
         if rng.random() < 0.3:
@@ -119,7 +121,7 @@ def of_names(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
     """Hostile names: kept as they are, and never markup of a page."""
     names = list({hostile_name(rng): None for _ in range(7)})
     run = partial(_name_all, names, rng, folder)
-    return refused(run, names)
+    return refused(run, names, is_sound=True)
 
 
 def _name_all(names: list[str], rng: np.random.Generator, folder: Path) -> None:
