@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import NamedTuple
 
@@ -21,6 +21,8 @@ INF = float('inf')
 
 #: Bytes of distances and predecessors held at a time.
 MAX_BYTES = 2**27
+#: Entries of a matrix that are put together at a time.
+MAX_ENTRIES = 2**20
 
 
 class FullRoutes:
@@ -87,6 +89,49 @@ class FullRoutes:
         exits = self._portal[starts[query], which // 2]
         entries = self._portal[goals[query], which % 2]
         return Candidates(query, which, exits, entries, cost[query, which])
+
+    def matrix(
+        self,
+        starts: np.ndarray,
+        goals: np.ndarray,
+        values: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        """Costs from each start to each goal, float32 :obj:`[S, G]`.
+
+        Args:
+            starts (numpy.ndarray): Full nodes, :obj:`[S]`.
+            goals (numpy.ndarray): Full nodes, :obj:`[G]`.
+            values (Callable): The costs from some nodes of the simplified graph
+                to others; asked once, for the portals that occur.
+        """
+        # A missing portal costs infinitely much, whatever node stands for it.
+        exits, leaving = self._portal[starts].clip(0), self._leaving[starts]
+        entries, entering = self._portal[goals].clip(0), self._entering[goals]
+        exits, exit_at = np.unique(exits, return_inverse=True)
+        entries, entry_at = np.unique(entries, return_inverse=True)
+        value = values(exits, entries)
+        out = np.empty((starts.size, goals.size), np.float32)
+        size = max(1, MAX_ENTRIES // max(1, entries.size + goals.size))
+        for first in range(0, starts.size, size):
+            part = slice(first, first + size)
+            cost = value[exit_at[part]] + leaving[part, :, None]
+            cost = cost.min(axis=1)  # to each entry
+            cost = (cost[:, entry_at] + entering).min(axis=2)
+            row, column = self._near_pairs(starts[part], goals)
+            ends = starts[part][row], goals[column]
+            inside, _ = self.inside(*ends)
+            cost[row, column] = np.minimum(cost[row, column], inside)
+            out[part] = cost
+        return out
+
+    def _near_pairs(
+        self, starts: np.ndarray, goals: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Where start and goal of a matrix are in one segment or the same."""
+        here, there = self._segment[starts][:, None], self._segment[goals]
+        same = (here == there) & (here >= 0)
+        row, column = (same | (starts[:, None] == goals)).nonzero()
+        return row, column
 
     def num_bytes(self) -> int:
         """Bytes of its tables."""

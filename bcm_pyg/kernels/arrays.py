@@ -7,6 +7,8 @@ import numpy as np
 Array = np.ndarray
 #: Queries that a thread works on side by side (see ``products.py``).
 LANES = 2
+#: Pairs of nodes that a thread values side by side.
+PAIR_LANES = 4
 #: Outputs of a layer that are summed up at a time.
 TILE = 32
 #: A node of more edges is a hub: a walk that comes back to it scores it once.

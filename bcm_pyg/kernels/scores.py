@@ -9,7 +9,7 @@ from numba.extending import intrinsic
 
 from .arrays import LANES, TILE, Found
 from .loading import CACHES
-from .products import add_product, add_products
+from .products import add_product, add_products, add_wide
 
 INF = np.inf
 #: What stands for a score that is no number, or infinite: last, but not lost.
@@ -77,35 +77,41 @@ def squared_distance(x: Any, y: Any) -> Any:
 
 
 @compiled
+def _add(block: Any, x: Any, out: Any, end: int, at: int, lane: int) -> None:
+    """Adds x[:end] @ block to columns of out in one lane, or in all if -1."""
+    to = slice(at, at + TILE)
+    if lane >= 0:
+        add_product(block, x[lane, :end], out[lane, to])
+    elif x.shape[0] == LANES:
+        add_products(block, x[0, :end], x[1, :end], out[0, to], out[1, to])
+    else:
+        add_wide(
+            block, x[0, :end], x[1, :end], x[2, :end], x[3, :end],
+            out[0, to], out[1, to], out[2, to], out[3, to],
+        )  # fmt: skip
+
+
+@compiled
 def _layer(weight: Any, bias: Any, x: Any, out: Any, lane: int) -> None:
-    """Sets out to x @ weight + bias in one lane, or in both if it is -1."""
-    for each in range(LANES):
+    """Sets out to x @ weight + bias in one lane, or in all if it is -1."""
+    for each in range(out.shape[0]):
         if lane < 0 or each == lane:
             for k in range(bias.size):
                 out[each, k] = bias[k]
     for tile in range(weight.shape[0]):
-        at = slice(TILE * tile, TILE * tile + TILE)
-        if lane < 0:
-            add_products(weight[tile], x[0], x[1], out[0, at], out[1, at])
-        else:
-            add_product(weight[tile], x[lane], out[lane, at])
+        _add(weight[tile], x, out, x.shape[1], TILE * tile, lane)
 
 
 @compiled
 def _gram_layer(gram: Any, x: Any, out: Any, lane: int) -> None:
     """Sets out to x @ gram of :class:`Map`; x @ out is the squared norm."""
-    for each in range(LANES):
+    for each in range(out.shape[0]):
         for k in range(out.shape[1]):
             out[each, k] = ZERO
     begin = 0
     for first in range(0, x.shape[1], TILE):
         end = first + TILE
-        block = gram[begin : begin + TILE * end]
-        at = slice(first, end)
-        if lane < 0:
-            add_products(block, x[0, :end], x[1, :end], out[0, at], out[1, at])
-        else:
-            add_product(block, x[lane, :end], out[lane, at])
+        _add(gram[begin : begin + TILE * end], x, out, end, first, lane)
         begin += TILE * end
 
 
@@ -121,18 +127,18 @@ class _Room(NamedTuple):
 
 
 @compiled
-def make_room(graph: Any, net: Any) -> Any:
-    """Room for the scores of any node."""
-    hidden = np.empty((3, LANES, net.bias1.size), np.float32)
-    out = np.empty((2, LANES, net.zeros.size), np.float32)
-    score = np.empty((LANES, graph.max_degree), np.float32)
+def make_room(graph: Any, net: Any, lanes: int = LANES) -> Any:
+    """Room for the scores of any node, in two lanes or four."""
+    hidden = np.empty((3, lanes, net.bias1.size), np.float32)
+    out = np.empty((2, lanes, net.zeros.size), np.float32)
+    score = np.empty((lanes, graph.max_degree), np.float32)
     return _Room(hidden[0], hidden[1], hidden[2], out[0], out[1], score)
 
 
 @fused
 def _features(net: Any, source: Any, target: Any, room: Any, lane: int) -> None:
     """What the last layer sees of a pair of nodes in each lane."""
-    for each in range(LANES):
+    for each in range(source.size):
         if lane < 0 or each == lane:
             here, there = net.hidden[source[each]], net.hidden[target[each]]
             x = room.first[each]
@@ -140,7 +146,7 @@ def _features(net: Any, source: Any, target: Any, room: Any, lane: int) -> None:
                 x[k] = there[k] - here[k] + net.bias1[k]
             _silu(x)
     _layer(net.weight2, net.bias2, room.first, room.feature, lane)
-    for each in range(LANES):
+    for each in range(source.size):
         if lane < 0 or each == lane:
             _silu(room.feature[each])
 
@@ -151,17 +157,19 @@ def score_edges(
 ) -> None:
     """Scores of the edges of a node in each lane, in units of the map.
 
-    A node of -1 is none. Unless absolute, scores lack a constant that those of
-    a node share: enough for their order, and cheaper.
+    Of two lanes a node of -1 is none. Unless absolute, scores lack a constant
+    that those of a node share: enough for their order, and cheaper.
     """
-    lane = -1 if node[0] >= 0 and node[1] >= 0 else 0 if node[0] >= 0 else 1
+    lane = -1
+    if node.size == LANES and (node[0] < 0 or node[1] < 0):
+        lane = 0 if node[0] >= 0 else 1
     has_slopes = net.slope.shape[0] > 0
     _features(net, node, goal, room, lane)
     if not has_slopes:
         _layer(net.weight3, net.zeros, room.feature, room.to_goal, lane)
     elif absolute:
         _gram_layer(net.gram, room.feature, room.product, lane)
-    for each in range(LANES):
+    for each in range(node.size):
         if lane >= 0 and each != lane:
             continue
         base = ZERO
@@ -190,7 +198,8 @@ def score_edges(
 @fused
 def _edge_output(net: Any, node: int, head: int, room: Any, lane: int) -> None:
     """The last layer for an edge, where no slopes are kept."""
-    source, target = np.full(LANES, node), np.full(LANES, head)
+    lanes = room.first.shape[0]
+    source, target = np.full(lanes, node), np.full(lanes, head)
     _features(net, source, target, room, lane)
     _layer(net.weight3, net.zeros, room.feature, room.to_head, lane)
 

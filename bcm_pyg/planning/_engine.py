@@ -192,20 +192,24 @@ def _run(
 
 def values_of(
     scorer: Scorer, adjacency: Adjacency, starts: Tensor, goals: Tensor
-) -> Tensor | None:
+) -> Tensor:
     """The lowest score of each start, :obj:`[B]`, in units of costs, with all
-    edges; None where it cannot be compiled.
+    edges, by a scorer that kernels read.
     """
     readable = compiled_map(scorer)
-    if readable is None:
-        return None
-    graph, ends = _arrays_of(adjacency).graph, (_array(starts), _array(goals))
+    assert readable is not None
+    # The pairs of a start follow each other: its slopes are read once.
+    start, order = starts.sort()
+    ends = _array(start), _array(goals[order])
+    graph = _arrays_of(adjacency).graph
     value = partial(load_kernels().values, graph, readable[0])
     parts = [
         [end[first : first + VALUES] for end in ends]
         for first in range(0, max(1, starts.numel()), VALUES)
     ]
-    return torch.from_numpy(np.concatenate(_in_threads(value, parts)))
+    out = np.empty(starts.numel(), np.float32)
+    out[order.numpy()] = np.concatenate(_in_threads(value, parts))
+    return torch.from_numpy(out)
 
 
 def _in_threads(

@@ -23,7 +23,7 @@ from bcm_pyg.utils import (
     scatter_amin,
 )
 
-from ._engine import values_of
+from ._engine import compiled_map, values_of
 from ._landmarks import LandmarkBounds, certified, with_bounds
 from ._map_scorer import MapScorer, is_map
 from .base import BasePlanner, CheckedScorer, Readout, Scorer, cost_scale
@@ -239,40 +239,61 @@ class Planner(BasePlanner):
         """Estimated costs from each start to each goal, :obj:`[S, G]`."""
         start = as_ids(starts, self.num_nodes, 'starts')
         goal = as_ids(goals, self.num_nodes, 'goals')
-        if self._full is not None or not isinstance(self.scorer, MapScorer):
-            size = max(1, MAX_PAIRS // max(1, goal.numel()))
-            parts = [
-                self.distance(
-                    part.repeat_interleave(goal.numel()),
-                    goal.repeat(part.numel()),
-                ).view(-1, goal.numel())
-                for part in start.split(size)
-            ]
-            return torch.cat(parts)
+        if self._full is None:
+            return self._value_matrix(start, goal)
+
+        def values(exits: np.ndarray, entries: np.ndarray) -> np.ndarray:
+            ends = torch.from_numpy(exits), torch.from_numpy(entries)
+            return self._value_matrix(*ends).cpu().numpy()
+
+        ends = start.cpu().numpy(), goal.cpu().numpy()
+        return torch.from_numpy(self._full.matrix(*ends, values))
+
+    def _value_matrix(self, starts: Tensor, goals: Tensor) -> Tensor:
+        """Values on :attr:`data` of each start for each goal."""
         device = self.adjacency.device
-        start, goal = start.to(device), goal.to(device)
-        out = self.scorer.hidden.new_empty(start.numel(), goal.numel())
-        for first in range(0, goal.numel(), 64):
+        starts, goals = starts.to(device), goals.to(device)
+        num = goals.numel()
+        if not isinstance(self.scorer, MapScorer) or self._is_compiled:
+            parts = [
+                self._values(
+                    part.repeat_interleave(num), goals.repeat(part.numel())
+                )
+                for part in starts.split(max(1, MAX_PAIRS // max(1, num)))
+            ]
+            return torch.cat(parts).view(starts.numel(), num)
+        out = self.scorer.hidden.new_empty(starts.numel(), goals.numel())
+        for first in range(0, goals.numel(), 64):
             part = slice(first, first + 64)
-            out[:, part] = self.scorer.value_matrix(start, goal[part])
+            out[:, part] = self.scorer.value_matrix(starts, goals[part])
         return out
+
+    @property
+    def _is_compiled(self) -> bool:
+        """Whether kernels know the values: no edge is dead for some goals."""
+        is_here = self.adjacency.device.type == 'cpu'
+        return (
+            is_here
+            and self.reachability.symmetric
+            and compiled_map(self.scorer) is not None
+        )
 
     def _values(self, starts: Tensor, goals: Tensor) -> Tensor:
         """The lowest score of each start, edges that lead nowhere left out."""
-        device = self.adjacency.device
+        device, reach = self.adjacency.device, self.reachability
         starts, goals = starts.to(device), goals.to(device)
-        if isinstance(self.scorer, MapScorer):
-            reach, value = self.reachability, None
-            if reach.symmetric and device.type == 'cpu':  # no edge is dead
-                value = values_of(self.scorer, self.adjacency, starts, goals)
-            if value is None:
-                return self.scorer.values(starts, goals)
+        if self._is_compiled:
+            value = values_of(self.scorer, self.adjacency, starts, goals)
+            if reach.surely(starts, goals):
+                return value
             apart = reach.weak[starts] != reach.weak[goals]
             return value.masked_fill(apart, float('inf'))
+        if isinstance(self.scorer, MapScorer):
+            return self.scorer.values(starts, goals)
         with torch.no_grad():
             edge, source, score = self.scorer(starts, goals)
         head = self.adjacency.dst[edge]
-        dead = ~self.reachability.pairs(head, goals[source])
+        dead = ~reach.pairs(head, goals[source])
         score = score.masked_fill(dead, float('inf')) * cost_scale(self.scorer)
         value = scatter_amin(score, source, 0, starts.numel())
         return value.masked_fill(starts == goals, 0)

@@ -6,7 +6,7 @@ from small_fits import small_map
 from bcm_pyg import Planner, planning_graph
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.graph import simplify_graph
-from bcm_pyg.planning import _engine
+from bcm_pyg.planning import _engine, _map_scorer
 
 
 @pytest.mark.parametrize('terminal', ['calibrated', 'paper'])
@@ -28,6 +28,24 @@ def test_compiled_values_are_those_of_torch(
     assert torch.equal(found.isinf(), wanted.isinf())
     assert bool(found.isinf().any()) and bool((found == 0).any())
     assert torch.allclose(found, wanted, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize('keeps_slopes', [True, False])
+def test_a_value_does_not_depend_on_the_pairs_beside_it(
+    keeps_slopes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bit for bit, whichever lane a pair is in."""
+    if not keeps_slopes:
+        monkeypatch.setattr(_map_scorer, 'MAX_SLOPE_BYTES', 0)
+    data = weighted_grid('open', side=8, costs='wide', seed=1)
+    planner = Planner(small_map(data), data)
+    starts, goals = torch.randint(0, 64, (2, 43))
+    whole = planner.distance(starts, goals)
+    pairs = zip(starts, goals, strict=True)
+    alone = [planner.distance(*pair) for pair in pairs]
+    assert torch.equal(whole, torch.cat(alone))
+    wanted = planner.scorer.values(starts, goals)
+    assert torch.allclose(whole, wanted, rtol=1e-3, atol=1e-3)
 
 
 def test_dead_edges_do_not_count() -> None:

@@ -4,16 +4,23 @@ from dataclasses import replace
 
 import pytest
 import torch
-from helpers import LargestTensor, assert_sound, random_graphs, tiny_map
+from helpers import (
+    LargestTensor,
+    assert_sound,
+    random_graph,
+    random_graphs,
+    tiny_map,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_fits import small_map
 from torch_geometric import seed_everything
 from torch_geometric.data import Data
 
-from bcm_pyg import BCM, BCMError, Planner
+from bcm_pyg import BCM, BCMError, Planner, planning_graph
 from bcm_pyg.baselines import APSP, CPD, Dijkstra
 from bcm_pyg.datasets import weighted_grid
-from bcm_pyg.graph import fingerprint, simplify_graph
+from bcm_pyg.graph import fingerprint, full_routes, simplify_graph
 from bcm_pyg.planning import BasePlanner, Plan
 from bcm_pyg.utils import Adjacency, cut_loops
 
@@ -229,3 +236,28 @@ def test_bytes_of_the_tables_count() -> None:
     inner, planner = Planner(model, graph.data), Planner(model, graph)
     tables = graph.to_portal.numel() * 4 * 8  # and three more of its size
     assert planner.cache_bytes() > inner.cache_bytes() + tables
+
+
+@pytest.mark.parametrize('one_way', [False, True])
+def test_the_matrix_has_the_distances_of_all_pairs(
+    one_way: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though it asks the map once for each pair of portals."""
+    data = weighted_grid('ushape', side=10)
+    if one_way:
+        data = planning_graph(random_graph(60, 80, seed=3))
+    graph = simplify_graph(data)
+    assert graph.node.numel() < data.num_nodes
+    planner = Planner(small_map(graph.data), graph)
+    starts = torch.arange(int(data.num_nodes))
+    goals = starts[::3].flip(0)
+    ends = starts.repeat_interleave(len(goals)), goals.repeat(len(starts))
+    wanted = planner.distance(*ends).view(-1, len(goals))
+    assert bool(wanted.isinf().any()) and bool(wanted.isfinite().any())
+    matrix = planner.distance_matrix(starts, goals)
+    torch.testing.assert_close(matrix, wanted)
+    monkeypatch.setattr(full_routes, 'MAX_ENTRIES', 50)
+    matrix = planner.distance_matrix(starts, goals)
+    torch.testing.assert_close(matrix, wanted)
+    assert planner.distance_matrix([0, 1], []).shape == (2, 0)
+    assert planner.distance_matrix([], [0]).shape == (0, 1)
