@@ -16,13 +16,13 @@ EXTRAS = PROJECT['optional-dependencies']
 
 def floors(requirements: list[str]) -> dict[str, str]:
     pairs = [line.split('>=') for line in requirements if '[' not in line]
-    return {name.lower(): version for name, version in pairs}
+    return {canonicalize_name(name): version for name, version in pairs}
 
 
 def pins(name: str) -> dict[str, str]:
     lines = (ROOT / name).read_text().splitlines()
     pairs = [line.split('==') for line in lines if not line.startswith('#')]
-    return {name.lower(): version for name, version in pairs}
+    return {canonicalize_name(name): version for name, version in pairs}
 
 
 def targets() -> set[str]:

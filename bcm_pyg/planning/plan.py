@@ -357,11 +357,13 @@ class Plan:
 
     def to(self, device: torch.device | str) -> Plan:
         """The plan with its tensors on a device."""
-        if self.success.device == torch.device(device):
+        values = self._values()
+        device = torch.device(device)
+        if all(getattr(v, 'device', None) == device for v in values.values()):
             return self
         moved: dict[str, Any] = {
             name: torch.as_tensor(value).to(device)
-            for name, value in self._values().items()
+            for name, value in values.items()
         }
         return replace(self, **moved)
 

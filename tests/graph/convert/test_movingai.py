@@ -129,7 +129,7 @@ def test_rows_are_counted_before_they_are_read(tmp_path):
 @pytest.mark.parametrize(
     ('name', 'content', 'message'),
     [
-        ('a.map', MAP.replace(b'\nmap', b'\na b' * 2000 + b'\nmap'), 'no Mov'),
+        ('a.map', MAP.replace(b'\nmap', b'\na b' * 2000 + b'\nmap'), 'not a M'),
         ('a.3dmap', b'voxel' + b' 3' * 9000, 'three sizes'),
         ('a.3dmap', VOXELS + b'0 ' * 9000, 'a line of more than 4,096 bytes'),
     ],
