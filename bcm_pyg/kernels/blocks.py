@@ -75,6 +75,9 @@ def block_loss(
     share: float,
     ranking: float,
     temperature: float,
+    regret: float,
+    regret_temperature: float,
+    max_regret: float,
 ) -> tuple[float, Any]:
     """Loss of the scores [M, G], and its gradient with respect to them."""
     num_edges, num_goals = score.shape
@@ -82,7 +85,8 @@ def block_loss(
     begin = np.searchsorted(source, np.arange(sources.size + 1))
     seen = np.empty(num_edges, np.float64)
     wanted = np.empty(num_edges, np.float64)
-    error, cross, trained, decided = 0.0, 0.0, 0, 0
+    chance = np.empty(num_edges, np.float64)
+    error, cross, lost, trained, decided = 0.0, 0.0, 0.0, 0, 0
     # Means over counts that are known only after all sources.
     ranked = np.zeros_like(score)
     for s in range(sources.size):
@@ -103,7 +107,7 @@ def block_loss(
                     off = (seen[e] - wanted[e]) / scale
                     error += off * off
                     grad[e, g] = 2.0 * off / scale
-            if ranking == 0:
+            if ranking == 0 and regret == 0:
                 continue
             low, log_sum = _least(wanted[part], temperature)
             if not abs(low) < INF:
@@ -116,12 +120,25 @@ def block_loss(
                 if weight > 0:
                     cross -= weight * log_share
                 if head[e] != goals[g]:
-                    ranked[e, g] = weight - np.exp(log_share)
+                    slope = (weight - np.exp(log_share)) / temperature
+                    ranked[e, g] = ranking * slope
+            _, log_total = _least(seen[part], regret_temperature)
+            scale = 1.0 + low if relative else 1.0
+            mean = 0.0
+            for e in range(begin[s], begin[s + 1]):
+                log_share = (lowest - seen[e]) / regret_temperature - log_total
+                chance[e] = np.exp(log_share)
+                mean += chance[e] * min(wanted[e] - low, max_regret)
+            lost += mean / scale
+            for e in range(begin[s], begin[s + 1]):
+                if head[e] != goals[g]:
+                    off = mean - min(wanted[e] - low, max_regret)
+                    slope = chance[e] * off / (scale * regret_temperature)
+                    ranked[e, g] += regret * slope
     share /= max(1, trained)
-    ranking /= max(1, decided)
+    decided = max(1, decided)
     for e in range(num_edges):
         for g in range(num_goals):
-            grad[e, g] = (
-                share * grad[e, g] + ranking / temperature * ranked[e, g]
-            )
-    return share * error + ranking * cross, grad
+            grad[e, g] = share * grad[e, g] + ranked[e, g] / decided
+    choice = (ranking * cross + regret * lost) / decided
+    return share * error + choice, grad

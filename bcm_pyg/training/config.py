@@ -44,6 +44,8 @@ class FitConfig:
             are.
         ranking: Weight of the ranking loss.
         ranking_temperature: Its temperature in units of the mean cost.
+        regret: Weight of the regret loss, what a choice by the scores is
+            expected to cost more than the best one.
         optimizer: :obj:`"soap"`, :obj:`"adam"`, or a callable that makes one
             from the list of parameters and the learning rate.
         lr: Peak learning rate; it decays to 0 over the budget.
@@ -62,6 +64,7 @@ class FitConfig:
     relative: bool = True
     ranking: float = 0.004
     ranking_temperature: float = 0.1
+    regret: float = 0.2
     optimizer: str | MakeOptimizer = 'soap'
     lr: float = 6e-3
     seed: int = 0
@@ -78,7 +81,8 @@ class FitConfig:
                 continue
             check_int(name, value, 0 if name in zero else 1)
             object.__setattr__(self, name, int(value))  # numpy's are welcome
-        for name in ('time_budget', 'lr', 'ranking', 'ranking_temperature'):
+        real = 'time_budget', 'lr', 'ranking', 'ranking_temperature', 'regret'
+        for name in real:
             value = getattr(self, name)
             if value is None and name == 'time_budget':
                 continue
@@ -106,7 +110,7 @@ class FitConfig:
 
     @classmethod
     def paper(cls, **kwargs: Any) -> Self:
-        """The paper's objective: one backup, no ranking loss.
+        """The paper's objective: one backup, squared errors alone.
 
         What the paper leaves open (optimiser, rate, batch, steps) is our
         choice; any field can be given. Lower rates are too slow, at higher ones
@@ -118,6 +122,7 @@ class FitConfig:
             'goals': 16,
             'relative': False,
             'ranking': 0.0,
+            'regret': 0.0,
             'lr': 2e-3,
         }
         return cls(**{**chosen, **kwargs})

@@ -56,9 +56,9 @@ def fit(
         \mathrm{sg}[V_j(g)] \right)^2 \right]
 
     over blocks of random sources (with all their neighbours) times random
-    goals, by default with relative errors and a small ranking loss (see
-    :class:`FitConfig`). The map is changed in place and may have been trained
-    before. Ctrl-C ends the training and leaves a usable map.
+    goals, by default with relative errors and small losses of ranking and
+    regret (see :class:`FitConfig`). The map is changed in place and may have
+    been trained before. Ctrl-C ends the training and leaves a usable map.
 
     **Processes.** All processes of a :mod:`torch.distributed` group must call
     this alike. Each takes a share of the goals of every step, so that a step is

@@ -1,4 +1,4 @@
-"""The Bellman-grounded objective: loss, ranking term and masks."""
+"""The Bellman-grounded objective: errors, ranking, regret and masks."""
 
 from typing import Any, NamedTuple
 
@@ -12,6 +12,11 @@ from bcm_pyg.utils import scatter_amin
 
 from .blocks import Block, Run
 
+#: The regret of a wrong turn counts so many mean costs at most.
+MAX_REGRET = 3.0
+#: Of the choice whose regret is expected, in units of the mean cost.
+REGRET_TEMPERATURE = 0.2
+
 
 class Terms(NamedTuple):
     """What a loss consists of.
@@ -22,6 +27,7 @@ class Terms(NamedTuple):
         share: Weight of the errors.
         ranking: Weight of the ranking loss.
         temperature: Its temperature.
+        regret: Weight of the regret loss.
     """
 
     terminal: str
@@ -29,6 +35,7 @@ class Terms(NamedTuple):
     share: float
     ranking: float
     temperature: float
+    regret: float = 0.0
 
 
 def block_loss(run: Run, block: Block, columns: slice | None = None) -> Tensor:
@@ -50,6 +57,7 @@ def block_loss(run: Run, block: Block, columns: slice | None = None) -> Tensor:
         1.0,
         config.ranking,
         config.ranking_temperature,
+        config.regret,
     )
     if columns is not None:
         terms = _shared(terms, block, head, cost, columns)
@@ -82,16 +90,18 @@ def plain_loss(
     tail, goals = block.sources[block.source], block.goals
     trained = is_trained(target, tail, head, goals)
     loss = terms.share * bellman_loss(scores, target, trained, terms.relative)
-    if terms.ranking == 0:
+    if terms.ranking == 0 and terms.regret == 0:
         return loss
     at_goal = head[:, None] == goals
-    return loss + terms.ranking * ranking_loss(
+    choice = (
         with_terminal(scores, at_goal, cost[:, None], terms.terminal),
         _wanted(target, block, head, cost, terms.terminal),
         block.source,
         block.sources.numel(),
-        terms.temperature,
     )
+    ranking = ranking_loss(*choice, terms.temperature)
+    regret = regret_loss(*choice, REGRET_TEMPERATURE, terms.relative)
+    return loss + terms.ranking * ranking + terms.regret * regret
 
 
 class _CompiledLoss(torch.autograd.Function):
@@ -111,7 +121,9 @@ class _CompiledLoss(torch.autograd.Function):
         nodes = head, block.source, block.sources, block.goals
         arrays = [x.numpy() for x in (scores.detach(), target, cost, *nodes)]
         is_calibrated = terms.terminal == 'calibrated'
-        loss, grad = kernels.block_loss(*arrays, is_calibrated, *terms[1:])
+        loss, grad = kernels.block_loss(
+            *arrays, is_calibrated, *terms[1:], REGRET_TEMPERATURE, MAX_REGRET
+        )
         ctx.save_for_backward(torch.from_numpy(grad))
         return scores.new_tensor(loss)
 
@@ -161,9 +173,11 @@ def _shared(
     wanted = _wanted(value, block, head, cost, terms.terminal)
     best = scatter_amin(wanted, block.source, 0, block.sources.numel())
     trained = is_trained(value, tail, head, block.goals)
+    decided = _part(best.isfinite(), columns)
     return terms._replace(
         share=terms.share * _part(trained, columns),
-        ranking=terms.ranking * _part(best.isfinite(), columns),
+        ranking=terms.ranking * decided,
+        regret=terms.regret * decided,
     )
 
 
@@ -245,6 +259,47 @@ def ranking_loss(
     # A weight of 0 may meet an infinite score.
     cross = torch.where(weight > 0, weight * log_share, 0.0)
     return -cross.sum() / decided.sum().clamp(min=1)
+
+
+def regret_loss(
+    scores: Tensor,
+    target: Tensor,
+    source: Tensor,
+    num_sources: int,
+    temperature: float,
+    relative: bool = False,
+) -> Tensor:
+    r"""The mean regret that a choice by the softmin of scores would have.
+
+    For one source and one goal, with neighbours :math:`j`, it is
+
+    .. math::
+        \sum_j p_j \, \min(T_j - T^*, R) , \qquad
+        p_j \propto \exp(-D_j / \tau) , \qquad T^* = \min_j T_j .
+
+    The regrets on a greedy route add up to what it costs too much, so errors
+    count where they mislead it, and by as much. An infinite target (unreachable
+    goal) has the regret :math:`R`. Where a target is NaN, or all are infinite,
+    there is nothing to learn. With :obj:`relative` a regret is divided by
+    :math:`1 + T^*`: all routes to a goal pass near it, few come from far away.
+
+    Args:
+        scores (torch.Tensor): :obj:`[M, G]`, terminal convention applied.
+        target (torch.Tensor): :obj:`[M, G]`.
+        source (torch.Tensor): The source of each edge, :obj:`[M]`.
+        num_sources (int): Number of sources :math:`S`.
+        temperature (float): :math:`\tau`, in units of the mean cost.
+        relative (bool, optional): As above. (default: :obj:`False`)
+    """
+    least = scatter_amin(target, source, 0, num_sources)
+    decided = least.isfinite()  # [S, G]
+    best = least.masked_fill(~decided, 0)[source]
+    regret = (target - best).clamp(max=MAX_REGRET)
+    regret = regret.masked_fill(~decided[source], 0)
+    if relative:
+        regret = regret / (1 + best)
+    chance = _log_softmin(scores, source, num_sources, temperature).exp()
+    return (chance * regret).sum() / decided.sum().clamp(min=1)
 
 
 def _log_softmin(

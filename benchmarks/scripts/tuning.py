@@ -40,8 +40,8 @@ ROWS: dict[str, dict[str, Any]] = {
     '2 samples': {'bootstrap_samples': 2},
     'lr 9e-3, 2 samples': {'lr': 9e-3, 'bootstrap_samples': 2},
     'pool of 128': {'goal_pool': 128},
-    'ranking 0.012': {'ranking': 0.012},
-    'ranking temperature 0.05': {'ranking_temperature': 0.05},
+    'no regret': {'regret': 0.0},
+    'regret 0.5': {'regret': 0.5},
     'a quarter near goals': {'near_goal_fraction': 0.25},
     'SOAP of pytorch-optimizer': {'optimizer': library_soap},
 }

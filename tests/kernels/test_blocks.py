@@ -36,12 +36,16 @@ def blocks(seed: int) -> tuple[Block, Tensor, Tensor, Tensor]:
 
 @pytest.mark.parametrize('terminal', ['calibrated', 'paper'])
 @pytest.mark.parametrize('relative', [True, False])
-@pytest.mark.parametrize('ranking', [0.0, 0.7])
-def test_loss(terminal: str, relative: bool, ranking: float) -> None:
+@pytest.mark.parametrize(
+    ('ranking', 'regret'), [(0.0, 0.0), (0.7, 0.0), (0.0, 0.8), (0.7, 0.8)]
+)
+def test_loss(
+    terminal: str, relative: bool, ranking: float, regret: float
+) -> None:
     kernels = scoring.kernels_for(torch.zeros(1))
     for seed in range(20):
         block, head, cost, scores = blocks(seed)
-        terms = Terms(terminal, relative, 0.6, ranking, 0.3)
+        terms = Terms(terminal, relative, 0.6, ranking, 0.3, regret)
         target = cost[:, None] + block.next_value
         one, two = (scores.clone().requires_grad_() for _ in range(2))
         expected = plain_loss(one, target, block, head, cost, terms)
@@ -58,7 +62,7 @@ def test_nothing_to_learn() -> None:
     block, head, cost, scores = blocks(0)
     kernels = scoring.kernels_for(scores)
     scores.requires_grad_()
-    terms = Terms('paper', True, 1.0, 1.0, 0.1)
+    terms = Terms('paper', True, 1.0, 1.0, 0.1, 1.0)
     nothing = torch.full_like(scores, INF)
     nothing[head[:, None] == block.goals] = NAN  # fixed by the convention
     # The sources next to a goal have something to rank, no others.
@@ -67,7 +71,7 @@ def test_nothing_to_learn() -> None:
     )
     expected = plain_loss(scores, nothing, block, head, cost, terms)
     torch.testing.assert_close(loss, expected, rtol=1e-4, atol=1e-6)
-    terms = terms._replace(ranking=0.0)
+    terms = terms._replace(ranking=0.0, regret=0.0)
     loss = objective._CompiledLoss.apply(
         scores, nothing, block, head, cost, terms, kernels
     )
