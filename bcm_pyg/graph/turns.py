@@ -13,7 +13,8 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import Adjacency
 
 from .geometry import edge_lines
-from .labels import as_node_id, labels_of, nodes_from_labels
+from .labels import as_node_id, labels_of
+from .names import nodes_from_labels
 from .planning_graph import num_entries, planning_graph
 
 #: A function of all angles and nodes, a cost per turn, or costs by labels.
