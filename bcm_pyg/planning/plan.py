@@ -99,11 +99,18 @@ class Plan:
 
     @classmethod
     def from_routes(
-        cls, cost: Tensor, nodes: Tensor, expansions: Tensor
+        cls,
+        cost: Tensor,
+        nodes: Tensor,
+        expansions: Tensor,
+        lower_bound: Tensor | None = None,
+        walked_cost: Tensor | None = None,
     ) -> Self:
         """From costs :obj:`[B]` (infinite if there is no route) and nodes
         :obj:`[B, L]`, padded with -1.
         """
+        if lower_bound is None:
+            lower_bound = torch.zeros_like(cost)
         hops = ((nodes >= 0).sum(dim=1) - 1).clamp(min=0)
         return cls(
             success=torch.isfinite(cost),
@@ -111,29 +118,8 @@ class Plan:
             hops=hops,
             nodes=_trimmed(nodes, hops),
             expansions=expansions,
-            lower_bound=torch.zeros_like(cost),
-        )
-
-    @classmethod
-    def from_arrays(
-        cls,
-        cost: np.ndarray,
-        nodes: np.ndarray,
-        expansions: np.ndarray,
-        lower_bound: np.ndarray,
-        walked_cost: np.ndarray,
-    ) -> Self:
-        """The same from arrays, with what else is known of the routes."""
-        hops = np.maximum((nodes >= 0).sum(axis=1) - 1, 0)
-        nodes = nodes[:, : int(hops.max(initial=0)) + 1]
-        return cls(
-            success=torch.from_numpy(np.isfinite(cost)),
-            cost=torch.from_numpy(cost),
-            hops=torch.from_numpy(hops),
-            nodes=torch.from_numpy(np.ascontiguousarray(nodes)),
-            expansions=torch.from_numpy(expansions),
-            lower_bound=torch.from_numpy(lower_bound),
-            walked_cost=torch.from_numpy(walked_cost),
+            lower_bound=lower_bound,
+            walked_cost=walked_cost,  # type: ignore[arg-type]
         )
 
     @classmethod
