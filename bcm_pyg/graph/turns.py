@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import Adjacency
+from bcm_pyg.utils import Adjacency, first_true
 
 from .geometry import edge_lines
 from .labels import as_node_id, labels_of
@@ -209,8 +209,7 @@ def _checked(values: Any, u: Tensor, v: Tensor, w: Tensor) -> Tensor:
             f'shape {tuple(cost.shape)})'
         )
     bad = ~(cost >= 0)
-    if bool(bad.any()):
-        turn = int(bad.nonzero()[0])
+    if (turn := first_true(bad)) is not None:
         nodes = [int(x[turn]) for x in (u, v, w)]
         raise BCMError(
             'turn_cost must not be negative or NaN (the turn over nodes '
