@@ -119,6 +119,21 @@ def edge_lines(
     return begin, points
 
 
+def matrix_axes(data: Data) -> tuple[int, int] | None:
+    """Which axes of positions are rows and columns of a matrix, if any."""
+    coord = data.get('coord')
+    names = ('blocked', 'grid_size')
+    is_grid = any(data.get(name) is not None for name in names)
+    if not is_grid or coord is None or coord.shape != data.pos.shape:
+        return None
+    shift = data.pos - coord
+    if float((shift - shift[:1]).abs().max()) > 1e-3:
+        return None  # as of terrain, whose cells have positions of their own
+    order = data.get('matrix_axes')
+    row, column = (0, 1) if order is None else order[0].tolist()
+    return row, column
+
+
 def edge_bends(data: Data) -> Bends:
     """The bends of a canonical graph, none if it has none."""
     if data.get('edge_bends') is None:
