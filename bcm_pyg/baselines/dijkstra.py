@@ -22,7 +22,7 @@ class Dijkstra(BasePlanner):
 
     Queries are grouped by goal: one search against the edges per distinct goal
     (scipy) gives the next hop of every start, and routes follow them in lock
-    step. :obj:`expansions` counts the nodes that such a search settles until it
+    step. :obj:`expansions` counts the nodes that its search settles until it
     meets the start, both ends included; a start that is its goal has none.
 
     Args:

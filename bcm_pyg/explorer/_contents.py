@@ -72,10 +72,10 @@ def bend_arrays(data: Data, pairs: Pairs, layout: Layout) -> Arrays:
     line = np.repeat(np.arange(size.size), size)
     at = np.arange(line.size) - begin[:-1][line]
     order = np.where(tail < head, 0, size - 1)[line]  # one-way to the lower
-    place = begin[:-1][line] + np.abs(order - at)
+    point = begin[:-1][line] + np.abs(order - at)
     is_bend = (at > 0) & (at < size[line] - 1)
     low = np.minimum(tail, head)[line[is_bend]]
-    x, y = layout.steps_of(points[place[is_bend]]).T
+    x, y = layout.steps_of(points[point[is_bend]]).T
     return {
         'bend_count': size - 2,
         'bend_x': x - layout.x[low],
@@ -213,4 +213,4 @@ def _smallest(array: np.ndarray) -> np.ndarray:
         info = np.iinfo(kind)
         if info.min <= low and high <= info.max:
             return array.astype(kind)
-    raise BCMError(f'the page holds no integers from {low} to {high}')
+    raise BCMError(f'the page cannot hold integers from {low} to {high}')

@@ -9,7 +9,7 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.graph.geometry import matrix_axes
 from bcm_pyg.graph.planning_graph import check_pos
 
-#: Steps of a coordinate that is no cell of a grid.
+#: Steps of a coordinate that is not a cell of a grid.
 STEPS = 2**16 - 1
 #: Share of the nodes below others from which on a graph counts as stacked.
 STACKED = 0.05

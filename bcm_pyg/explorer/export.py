@@ -226,7 +226,7 @@ def _graph_arrays(
     if forced is not None:
         out['forced'] = forced
     if names is not None:
-        # Half of a surrogate pair is no text, but may be in a name.
+        # Half of a surrogate pair is not text, but may be in a name.
         text = json.dumps(names, ensure_ascii=False)
         out['names'] = np.frombuffer(text.encode('utf-8', 'replace'), np.uint8)
     return out

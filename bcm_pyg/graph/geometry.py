@@ -43,11 +43,11 @@ def route_lines(
     data: Data, nodes: Tensor, coordinates: Coordinates | None = None
 ) -> list[np.ndarray]:
     """The same for many routes at once, :obj:`[B, L]` padded with -1."""
-    place, route = _node_points(data, coordinates), nodes.cpu().numpy()
+    pos, route = _node_points(data, coordinates), nodes.cpu().numpy()
     used = route >= 0
     route, size = route[used], used.sum(axis=1)
     if data.get('edge_bends') is None:
-        return np.split(place[route], size.cumsum()[:-1])
+        return np.split(pos[route], size.cumsum()[:-1])
     data = planning_graph(data).cpu()
     begin, points = lines_along(data, route, size, coordinates)
     return np.split(points, begin[1:-1])
@@ -62,7 +62,7 @@ def lines_along(
     """The same for routes one after the other, of :obj:`size` nodes each, on a
     canonical graph. Returns what :func:`edge_lines` does.
     """
-    place, last = _node_points(data, coordinates), size.cumsum()
+    pos, last = _node_points(data, coordinates), size.cumsum()
     goes_on = np.ones(nodes.size, dtype=bool)
     goes_on[last[size > 0] - 1] = False
     step = np.flatnonzero(goes_on)
@@ -79,10 +79,10 @@ def lines_along(
     count = np.ones(nodes.size, dtype=np.int64)
     count[step] = np.diff(first) - 1
     begin = np.append(0, count.cumsum())
-    points = np.empty((begin[-1], place.shape[1]))
+    points = np.empty((begin[-1], pos.shape[1]))
     is_last = np.zeros(len(points), dtype=bool)
     is_last[begin[1:][~goes_on] - 1] = True
-    points[is_last] = place[nodes[~goes_on]]
+    points[is_last] = pos[nodes[~goes_on]]
     points[~is_last] = lines[~is_head]
     return begin[np.append(0, last)], points
 
@@ -103,7 +103,7 @@ def edge_lines(
         Where each line begins, :obj:`[n + 1]`, and the points of all of them,
         float64 :obj:`[P, A]`.
     """
-    place, bends = _node_points(data, coordinates), edge_bends(data)
+    pos, bends = _node_points(data, coordinates), edge_bends(data)
     ids = slice(None) if edges is None else edges
     tail, head = data.edge_index.cpu().numpy()[:, ids]
     span = bends.span[ids]
@@ -112,9 +112,9 @@ def edge_lines(
     inner = bends.points[bend]
     if coordinates is not None:
         own = _node_points(data)
-        inner = carry(inner, tail[line], head[line], own, place)
-    points = np.empty((begin[-1], place.shape[1]))
-    points[begin[:-1]], points[begin[1:] - 1] = place[tail], place[head]
+        inner = carry(inner, tail[line], head[line], own, pos)
+    points = np.empty((begin[-1], pos.shape[1]))
+    points[begin[:-1]], points[begin[1:] - 1] = pos[tail], pos[head]
     points[ranges(begin[:-1] + 1, begin[1:] - 1)[1]] = inner
     return begin, points
 
@@ -147,10 +147,10 @@ def _node_points(
     data: Data, coordinates: Coordinates | None = None
 ) -> np.ndarray:
     """Where nodes are drawn, float64 [N, A]."""
-    place = data.pos if coordinates is None else coordinates
-    if isinstance(place, Tensor):
-        place = place.detach().cpu().numpy()
-    out = np.asarray(place, dtype=np.float64)
+    pos = data.pos if coordinates is None else coordinates
+    if isinstance(pos, Tensor):
+        pos = pos.detach().cpu().numpy()
+    out = np.asarray(pos, dtype=np.float64)
     if out.ndim != 2 or len(out) != data.num_nodes:
         raise BCMError(
             f'coordinates must have shape [{data.num_nodes}, axes] (got '

@@ -151,9 +151,9 @@ def turn_graph(data: Data, turn_cost: TurnCost) -> TurnGraph:
     return TurnGraph(out, full)
 
 
-def _between(place: Tensor, edge_index: Tensor) -> Tensor:
+def _between(pos: Tensor, edge_index: Tensor) -> Tensor:
     tail, head = edge_index
-    return (1 - SHARE) * place[tail] + SHARE * place[head]
+    return (1 - SHARE) * pos[tail] + SHARE * pos[head]
 
 
 def _angles(full: Data, before: Tensor, after: Tensor) -> Tensor:

@@ -96,7 +96,7 @@ class Canvas:
 
     @property
     def free(self) -> np.ndarray:
-        """Which nodes are no walls, bool [N]."""
+        """Which nodes are not walls, bool [N]."""
         blocked = self.data.get('blocked')
         if blocked is None:
             return np.ones(len(self.xy), dtype=bool)

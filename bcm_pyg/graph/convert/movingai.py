@@ -27,7 +27,7 @@ MAX_EDGES = 2**23
 EDGE_BYTES = 8
 #: Bytes of text of a scenario file unless more are asked for.
 MAX_BYTES = 2**26
-#: Bytes of a header, or of a line of numbers: more are no map and no query.
+#: Bytes of a header, or of a line of numbers: longer ones are refused.
 LINE_BYTES = 2**12
 #: Characters of a cell: ground and swamp; out of bounds, trees and water.
 FREE, BLOCKED = b'.GS', b'@OTW'
@@ -158,7 +158,7 @@ def _cells(content: bytes, max_edges: int) -> np.ndarray:
 
 
 def _is_blocked(cells: np.ndarray) -> np.ndarray:
-    """Which cells are blocked; refuses characters of no meaning."""
+    """Which cells are blocked; refuses unknown characters."""
     table = np.full(256, 2, np.uint8)
     table[list(FREE)], table[list(BLOCKED)] = 0, 1
     kind = table[cells]
