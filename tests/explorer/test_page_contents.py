@@ -90,7 +90,7 @@ def test_integers_take_few_bytes():
     assert listed[-1][2:] == [2, 1]
     found = unpacked(listed, text)
     assert all(np.array_equal(found[k], v.ravel()) for k, v in arrays.items())
-    with pytest.raises(BCMError, match='no integers'):
+    with pytest.raises(BCMError, match='cannot hold integers'):
         packed({'a': np.array([2**40])})
 
 

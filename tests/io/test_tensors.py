@@ -107,7 +107,7 @@ def file_of(header: Any, num_bytes: int = 0) -> bytes:
         (file_of(' ' * (MAX_HEADER_BYTES + 1)), '1,048,577 bytes, more than'),
         (file_of(''), 'it is not valid JSON'),
         (file_of('[' * 10**5), 'it is not valid JSON'),
-        (file_of('{"a": NaN}'), 'NaN is not a number'),
+        (file_of('{"a": NaN}'), 'NaN is not a JSON number'),
         (file_of('{"a": {}, "a": {}}'), "two entries 'a'"),
         (file_of([]), 'not a JSON object'),
         (file_of({'a': {}}), "no spec of 'a'"),
