@@ -126,7 +126,7 @@ def turn_graph(data: Data, turn_cost: TurnCost) -> TurnGraph:
     after, before = adjacency.out_edges(adjacency.dst)  # turns: into, out of
     u, v, w = adjacency.src[before], adjacency.dst[before], adjacency.dst[after]
     if isinstance(turn_cost, Mapping):
-        values: Any = _from_labels(turn_cost, full, u, v, w)
+        values: Any = _from_labels(turn_cost, full, before, after)
     elif callable(turn_cost):
         values = turn_cost(_angles(full, before, after), u, v, w)
     else:
@@ -170,30 +170,25 @@ def _angles(full: Data, before: Tensor, after: Tensor) -> Tensor:
 
 
 def _from_labels(
-    costs: Mapping[Any, float], full: Data, u: Tensor, v: Tensor, w: Tensor
+    costs: Mapping[Any, float], full: Data, before: Tensor, after: Tensor
 ) -> Tensor:
-    out = torch.zeros(u.numel(), dtype=torch.float64, device=u.device)
     bad = [key for key in costs if not isinstance(key, tuple) or len(key) != 3]
     if bad:
         raise BCMError(
             f'turn_cost must have keys of three labels (got {bad[0]!r:.80})'
         )
-    if not costs:
-        return out
+    adjacency = Adjacency.from_data(full)
     nodes = nodes_from_labels(full, [label for key in costs for label in key])
-    size = int(full.num_nodes)
-    wanted = nodes.view(-1, 3)
-    pair, edge = u * size + v, wanted[:, 0] * size + wanted[:, 1]
-    _, key = torch.unique(torch.cat([pair, edge]), return_inverse=True)
-    turn = key[: u.numel()] * size + w  # ascending, as turns are sorted
-    query = key[u.numel() :] * size + wanted[:, 2]
-    found = torch.searchsorted(turn, query).clamp(max=turn.numel() - 1)
-    missing = (turn[found] != query).nonzero().view(-1)
-    if missing.numel():
-        turn_name = list(costs)[int(missing[0])]
+    u, v, w = nodes.view(len(costs), 3).T
+    first, second = adjacency.edge_ids(u, v), adjacency.edge_ids(v, w)
+    if (missing := first_true((first < 0) | (second < 0))) is not None:
+        turn_name = list(costs)[missing]
         raise BCMError(f'turn_cost: there is no turn {turn_name!r:.80}')
-    values = [float(value) for value in costs.values()]
-    out[found] = torch.tensor(values, dtype=torch.float64, device=u.device)
+    size = adjacency.num_edges
+    turn = before * size + after  # ascending, as turns are sorted
+    found = torch.searchsorted(turn, first * size + second)
+    out = torch.zeros_like(turn, dtype=torch.float64)
+    out[found] = out.new_tensor([float(value) for value in costs.values()])
     return out
 
 
