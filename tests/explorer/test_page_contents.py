@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from page_twin import projected_nodes
 from small_fits import small_map
 from torch_geometric.data import Data
 
@@ -16,7 +17,6 @@ from bcm_pyg.explorer._contents import (
     map_arrays,
     packed,
     pairs_of,
-    projected_nodes,
 )
 from bcm_pyg.explorer._layout import layout_of
 
