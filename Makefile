@@ -35,9 +35,13 @@ floors:
 newest:
 	$(MAKE) test VENV=.venv-newest CONSTRAINTS=/dev/null TORCH=torch
 
-# Fails below the share that pyproject.toml demands; compiled code is left out.
+# Fails below the share that pyproject.toml demands. Compiled code is left out, and
+# so are tests of what lies outside of the package or runs in programs of its own.
+UNTRACED := benchmarks stress test_docs_pages.py test_documents.py \
+  test_examples.py test_import.py test_map_examples.py
 coverage: setup
-	$(PYTEST) --cov --cov-report=term-missing:skip-covered
+	$(PYTEST) --cov --cov-report=term-missing:skip-covered \
+	  $(addprefix --ignore=tests/,$(UNTRACED))
 
 lint: setup
 	$(BIN)/ruff check .

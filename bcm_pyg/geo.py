@@ -10,6 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import first_true
 
 __all__ = ['local_metres', 'nearest_nodes']
 
@@ -151,8 +152,7 @@ def source_positions(data: Data) -> np.ndarray:
 def _radians(name: str, lonlat: np.ndarray) -> np.ndarray:
     """Longitudes and latitudes [2, N], checked."""
     bad = ~(np.abs(lonlat) <= (360, 90)).all(axis=1)
-    if bad.any():
-        entry = int(bad.argmax())
+    if (entry := first_true(bad)) is not None:
         raise BCMError(
             f'{name} must be longitudes and latitudes in degrees, in this '
             f'order (entry {entry} is {lonlat[entry].tolist()})'

@@ -54,7 +54,7 @@ PUBLIC = {
         'turn_graph',
     ],
     'bcm_pyg.geo': ['local_metres', 'nearest_nodes'],
-    'bcm_pyg.explorer': ['page_map', 'write_explorer'],
+    'bcm_pyg.explorer': ['write_explorer'],
     'bcm_pyg.export': ['to_geodataframe', 'to_geojson'],
     'bcm_pyg.planning': [
         'Backtracking',

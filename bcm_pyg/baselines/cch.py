@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -104,8 +103,8 @@ class CCH(BasePlanner):
         expansions = torch.from_numpy(sizes)
         expansions[starts == goals] = 0
         bound = torch.from_numpy(weight * self.resolution)
-        plan = Plan.from_routes(cost, nodes, expansions)
-        return replace(plan, lower_bound=torch.minimum(bound, cost))
+        bound = torch.minimum(bound, cost)
+        return Plan.from_routes(cost, nodes, expansions, bound)
 
     def storage_bytes(self) -> int:
         """Bytes of what RoutingKit keeps on disk.

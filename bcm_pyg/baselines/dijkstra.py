@@ -1,8 +1,5 @@
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from heapq import heappop, heappush
 from itertools import chain
-from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -19,36 +16,22 @@ from bcm_pyg.utils import Adjacency
 #: Bytes of distances and next hops held at a time.
 MAX_BYTES = 2**28
 
-#: Per node, the head and the cost of each edge that leaves it.
-Neighbors = list[list[tuple[int, float]]]
-
 
 class Dijkstra(BasePlanner):
     r"""Exact search, the reference of every comparison.
 
     Queries are grouped by goal: one search against the edges per distinct goal
     (scipy) gives the next hop of every start, and routes follow them in lock
-    step. :obj:`expansions` counts the nodes that such a search settles until it
-    meets the start, both ends included.
-
-    With :obj:`per_query`, each query is a separate search with a binary heap,
-    from the start until the goal is settled; :obj:`expansions` counts what it
-    settled. It is a loop in Python and pays off only for near goals on large
-    graphs. Either way, a start that is its goal has no expansions.
+    step. :obj:`expansions` counts the nodes that its search settles until it
+    meets the start, both ends included; a start that is its goal has none.
 
     Args:
         data (torch_geometric.data.Data or SimplifiedGraph): The graph.
-        per_query (bool, optional): Whether to search for each query alone.
-            (default: :obj:`False`)
     """
 
-    def __init__(
-        self, data: Data | SimplifiedGraph, *, per_query: bool = False
-    ) -> None:
+    def __init__(self, data: Data | SimplifiedGraph) -> None:
         super().__init__(data, torch.device('cpu'))
-        self.per_query = per_query
         self._reversed = self.adjacency.to_scipy(reverse=True)
-        self._neighbors = _neighbors(self.adjacency) if per_query else []
 
     def _answer(self, starts: Tensor, goals: Tensor) -> Plan:
         # It finds out by itself what cannot be reached, and counts that.
@@ -57,33 +40,18 @@ class Dijkstra(BasePlanner):
         return self._in_batches(starts.cpu(), goals.cpu())
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
-        search = self._search_each if self.per_query else self._search_grouped
-        plan = search(starts.numpy(), goals.numpy())
+        queries, plans, start = [], [], starts.numpy()
+        for query, rank, trees in _by_goal(self._reversed, goals.numpy()):
+            queries.append(query)
+            plans.append(_plan_by_trees(trees, rank, start[query]))
+        order = torch.from_numpy(np.concatenate(queries)).argsort()
+        plan = Plan.cat(plans)[order]
         plan.expansions[starts == goals] = 0
-        return replace(plan, lower_bound=plan.cost.clone())
+        return plan
 
     def storage_bytes(self) -> int:
         """Nothing is kept beside the graph."""
         return 0
-
-    def _search_each(self, start: np.ndarray, goal: np.ndarray) -> Plan:
-        ends = zip(start.tolist(), goal.tolist(), strict=True)
-        found = [_heap_search(self._neighbors, *pair) for pair in ends]
-        costs, routes, settled = zip(*found, strict=True)
-        cost = torch.tensor(costs, dtype=torch.float64)
-        return Plan.from_routes(cost, pad_routes(routes), torch.tensor(settled))
-
-    def _search_grouped(self, start: np.ndarray, goal: np.ndarray) -> Plan:
-        queries, plans = [], []
-        for query, rank, trees in _by_goal(self._reversed, goal):
-            queries.append(query)
-            plans.append(_plan_by_trees(trees, rank, start[query]))
-        order = torch.from_numpy(np.concatenate(queries)).argsort()
-        return Plan.cat(plans)[order]
-
-    def __repr__(self) -> str:
-        mode = ', per_query=True' if self.per_query else ''
-        return f'{type(self).__name__}(num_nodes={self.num_nodes}{mode})'
 
 
 def shortest_distances(
@@ -178,41 +146,5 @@ def _plan_by_trees(trees: Trees, rank: np.ndarray, start: np.ndarray) -> Plan:
     # The goal is settled first, even if it costs nothing to get there, and the
     # start last.
     settled = np.maximum(nearer, 1) + np.isfinite(cost)
-    return Plan.from_routes(
-        torch.from_numpy(cost), nodes, torch.from_numpy(settled)
-    )
-
-
-def _neighbors(adjacency: Adjacency) -> Neighbors:
-    """The graph as lists, which a loop reads much faster than tensors."""
-    out: Neighbors = [[] for _ in range(adjacency.num_nodes)]
-    edges = adjacency.src, adjacency.dst, adjacency.exact_cost
-    for tail, head, cost in zip(*(x.tolist() for x in edges), strict=True):
-        out[tail].append((head, cost))
-    return out
-
-
-def _heap_search(
-    neighbors: Neighbors, start: int, goal: int
-) -> tuple[float, list[int], int]:
-    """Cost and route of a query, and how many nodes were settled."""
-    distance = {start: 0.0}
-    previous: dict[int, int] = {}
-    settled: set[int] = set()
-    heap = [(0.0, start)]
-    while heap:
-        cost, node = heappop(heap)
-        if node in settled:  # by a cheaper route, found after this one
-            continue
-        settled.add(node)
-        if node == goal:
-            route = [goal]
-            while route[-1] in previous:
-                route.append(previous[route[-1]])
-            return cost, route[::-1], len(settled)
-        for head, step in neighbors[node]:
-            if cost + step < distance.get(head, inf):
-                distance[head] = cost + step
-                previous[head] = node
-                heappush(heap, (cost + step, head))
-    return inf, [], len(settled)
+    found = torch.from_numpy(cost), nodes, torch.from_numpy(settled)
+    return Plan.from_routes(*found, lower_bound=found[0].clone())

@@ -53,7 +53,7 @@ def _town() -> Data:
     rng = np.random.default_rng(7)
     node = np.arange(ROWS * COLUMNS)
     row, column = node // COLUMNS, node % COLUMNS
-    place = np.stack([column, row], axis=1).astype(float)
+    spot = np.stack([column, row], axis=1).astype(float)
     grid = node.reshape(ROWS, COLUMNS)
     tail = np.concatenate([grid[:, :-1].ravel(), grid[:-1].ravel()])
     head = np.concatenate([grid[:, 1:].ravel(), grid[1:].ravel()])
@@ -62,16 +62,16 @@ def _town() -> Data:
     is_avenue = (row[tail] == row[head]) & np.isin(row[tail], (3, 14))
     is_avenue |= (column[tail] == column[head]) & np.isin(column[tail], BRIDGES)
     is_kept = is_avenue | (rng.random(tail.size) > 0.2)
-    north = place[:, 1] > 8.5 + 1.7 * np.sin(0.35 * place[:, 0])
+    north = spot[:, 1] > 8.5 + 1.7 * np.sin(0.35 * spot[:, 0])
     is_kept &= (north[tail] == north[head]) | np.isin(column[tail], BRIDGES)
-    in_park = np.linalg.norm(place - [9.0, 12.2], axis=1) < 2.2
+    in_park = np.linalg.norm(spot - [9.0, 12.2], axis=1) < 2.2
     is_kept &= ~in_park[tail] & ~in_park[head]
     tail, head, is_avenue = tail[is_kept], head[is_kept], is_avenue[is_kept]
 
     # Dead ends, each within a block.
     foot = rng.permutation(node)[:90]
     corner = 0.3 + 0.3 * rng.random((foot.size, 2))
-    place = np.concatenate([place, place[foot] + corner])
+    spot = np.concatenate([spot, spot[foot] + corner])
     names = [
         f'{STREETS[r]} Street {c + 1}' for r, c in zip(row, column, strict=True)
     ]
@@ -81,7 +81,7 @@ def _town() -> Data:
     wiggle = np.append(wiggle, np.full(foot.size, 0.25))
     speed = np.append(np.where(is_avenue, 50.0, 30.0), np.full(foot.size, 15.0))
     tail, head = np.append(tail, foot), np.append(head, ends)
-    lines = _drawn(place, tail, head, wiggle)  # [E, S, 2]
+    lines = _drawn(spot, tail, head, wiggle)  # [E, S, 2]
 
     # One-way side streets alternate; all others go both ways.
     row, column = np.append(row, row[foot]), np.append(column, column[foot])
@@ -96,7 +96,7 @@ def _town() -> Data:
         np.concatenate([tail[there], head[back]]),
         np.concatenate([head[there], tail[back]]),
     ]
-    pos = _warped(place)
+    pos = _warped(spot)
     count = SHARES.size - 2
     span = count * np.arange(len(lines))
     data = from_arrays(
@@ -115,20 +115,20 @@ def _town() -> Data:
 
 
 def _drawn(
-    place: np.ndarray, tail: np.ndarray, head: np.ndarray, wiggle: np.ndarray
+    spot: np.ndarray, tail: np.ndarray, head: np.ndarray, wiggle: np.ndarray
 ) -> np.ndarray:
     """The lines of streets in metres, [E, S, 2]."""
     share = SHARES[:, None]
-    step = (place[head] - place[tail])[:, None]
+    step = (spot[head] - spot[tail])[:, None]
     across = step[..., ::-1] * [1, -1] * wiggle[:, None, None]
-    points = place[tail][:, None] + share * step
+    points = spot[tail][:, None] + share * step
     points = points + np.sin(np.pi * share) * across
     return _warped(points)
 
 
-def _warped(place: np.ndarray) -> np.ndarray:
+def _warped(spot: np.ndarray) -> np.ndarray:
     """From junctions counted east and north to metres: nothing is straight."""
-    x, y = place[..., 0], place[..., 1]
+    x, y = spot[..., 0], spot[..., 1]
     east = x + 0.9 * np.sin(0.3 * y + 1) + 0.25 * np.sin(0.9 * x + 0.7 * y)
     north = y + 0.8 * np.sin(0.25 * x) + 0.2 * np.sin(0.8 * x + 1.1 * y)
     return BLOCK * np.stack([east, north], axis=-1)

@@ -1,5 +1,5 @@
 """A page to explore a map in a browser."""
 
-from .export import page_map, write_explorer
+from .export import write_explorer
 
-__all__ = ['page_map', 'write_explorer']
+__all__ = ['write_explorer']

@@ -72,10 +72,10 @@ def bend_arrays(data: Data, pairs: Pairs, layout: Layout) -> Arrays:
     line = np.repeat(np.arange(size.size), size)
     at = np.arange(line.size) - begin[:-1][line]
     order = np.where(tail < head, 0, size - 1)[line]  # one-way to the lower
-    place = begin[:-1][line] + np.abs(order - at)
+    point = begin[:-1][line] + np.abs(order - at)
     is_bend = (at > 0) & (at < size[line] - 1)
     low = np.minimum(tail, head)[line[is_bend]]
-    x, y = layout.steps_of(points[place[is_bend]]).T
+    x, y = layout.steps_of(points[point[is_bend]]).T
     return {
         'bend_count': size - 2,
         'bend_x': x - layout.x[low],
@@ -122,7 +122,7 @@ def _directions(nodes: Tensor) -> Arrays:
     rest = (nodes - mean).double()
     # Of all directions [H, H], one in each column, the first matters most.
     out = _codes('basis', torch.linalg.eigh(rest.T @ rest)[1].flip(1))
-    basis = _values(out, 'basis').double()
+    basis = values_of(out, 'basis').double()
     step = float(rest.std()) * ERROR * 12**0.5 or 1.0
     steps = torch.linalg.solve(basis.T @ basis, basis.T @ rest.T) / step
     out['hidden'] = steps.round().int().numpy()
@@ -143,38 +143,7 @@ def _codes(name: str, value: Tensor) -> Arrays:
     return {name: codes.numpy(), f'{name}_scale': scale.float().numpy()}
 
 
-def projected_nodes(arrays: Arrays) -> Tensor:
-    """Projected nodes :obj:`[N, H]` of :func:`map_arrays`, as on the page."""
-    if 'hidden' in arrays:
-        nodes = torch.from_numpy(arrays['hidden'] * arrays['hidden_step'])
-        mean = torch.from_numpy(arrays['hidden_mean'])
-        return nodes.T.float() @ _values(arrays, 'basis').T + mean
-    blocks, axis = [], 0
-    while f'table{axis}' in arrays:
-        index = torch.from_numpy(arrays[f'axis{axis}']).long()
-        blocks.append(_values(arrays, f'table{axis}')[index])
-        axis += 1
-    if len(blocks) > 1:
-        blocks.append(torch.stack(blocks).prod(dim=0))
-    return torch.cat(blocks, dim=1) @ _values(arrays, 'weight1').T
-
-
-def transition_of(arrays: Arrays) -> Transition:
-    """The transition encoder behind :func:`projected_nodes`."""
-    weight2, weight3 = _values(arrays, 'weight2'), _values(arrays, 'weight3')
-    width = weight2.size(0)
-    phi = Transition(width, width, weight3.size(0))
-    with torch.no_grad():
-        phi.lin1.weight.copy_(torch.eye(width))
-        phi.lin1.bias.copy_(torch.from_numpy(arrays['bias1']))
-        phi.lin2.weight.copy_(weight2)
-        phi.lin2.bias.copy_(torch.from_numpy(arrays['bias2']))
-        phi.lin3.weight.copy_(weight3)
-        phi.lin3.bias.zero_()
-    return phi
-
-
-def _values(arrays: Arrays, name: str) -> Tensor:
+def values_of(arrays: Arrays, name: str) -> Tensor:
     codes = torch.from_numpy(arrays[name])
     return dequantize(codes, torch.from_numpy(arrays[f'{name}_scale']))
 
@@ -213,4 +182,4 @@ def _smallest(array: np.ndarray) -> np.ndarray:
         info = np.iinfo(kind)
         if info.min <= low and high <= info.max:
             return array.astype(kind)
-    raise BCMError(f'the page holds no integers from {low} to {high}')
+    raise BCMError(f'the page cannot hold integers from {low} to {high}')

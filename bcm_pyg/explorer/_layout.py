@@ -6,9 +6,10 @@ import numpy as np
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.graph.geometry import matrix_axes
 from bcm_pyg.graph.planning_graph import check_pos
 
-#: Steps of a coordinate that is no cell of a grid.
+#: Steps of a coordinate that is not a cell of a grid.
 STEPS = 2**16 - 1
 #: Share of the nodes below others from which on a graph counts as stacked.
 STACKED = 0.05
@@ -64,7 +65,7 @@ def layout_of(data: Data, ground: np.ndarray | None = None) -> Layout:
             'an explorer draws a graph in two dimensions, but pos has one '
             'axis: give nodes a second coordinate'
         )
-    matrix, projection = _matrix_axes(data, pos), ''
+    matrix, projection = matrix_axes(data), ''
     is_oblique = False
     if pos.shape[1] > 2:
         projection = 'seen from above: the first two axes'
@@ -108,20 +109,6 @@ def layout_of(data: Data, ground: np.ndarray | None = None) -> Layout:
 def _screen(pos: np.ndarray, matrix: tuple[int, int] | None) -> np.ndarray:
     """Right and down, of rows and columns or of x and y."""
     return pos[:, :2] * [1, -1] if matrix is None else pos[:, matrix[::-1]]
-
-
-def _matrix_axes(data: Data, pos: np.ndarray) -> tuple[int, int] | None:
-    """Which axes of positions are rows and columns of a matrix, if any."""
-    coord = data.get('coord')
-    is_grid = data.get('blocked') is not None or 'grid_size' in data
-    if not is_grid or coord is None or coord.shape[1] != pos.shape[1]:
-        return None
-    shift = pos - coord.cpu().numpy()
-    if np.abs(shift - shift[0]).max() > 1e-3:
-        return None  # as of terrain, whose cells have places of their own
-    order = data.get('matrix_axes')
-    row, column = (0, 1) if order is None else order[0].tolist()
-    return row, column
 
 
 def _cell_size(data: Data, flat: np.ndarray) -> np.ndarray | None:

@@ -30,8 +30,6 @@ from ._contents import (
     map_arrays,
     packed,
     pairs_of,
-    projected_nodes,
-    transition_of,
 )
 from ._layout import Layout, layout_of
 
@@ -84,7 +82,7 @@ def write_explorer(
     dragged; the page shows the routes of the map and of exact search, what they
     cost and how many nodes they expand, and the estimated cost from everywhere.
 
-    The map is stored in 8 bits (see :func:`page_map`). A page of 1,600 cells
+    The map is stored in 8 bits. A page of 1,600 cells
     takes 0.14 MB; without integer codes a node takes about 125 bytes.
 
     Args:
@@ -162,39 +160,6 @@ def write_explorer(
         raise BCMError(f'cannot write {path}: {error}') from error
 
 
-def page_map(model: BCM, data: Data | SimplifiedGraph) -> BCM:
-    """The map as a page computes it: weights rounded to 8 bits.
-
-    It is one of this graph alone, for planners to compare with the page.
-
-    Args:
-        model (BCM): The map.
-        data (torch_geometric.data.Data or SimplifiedGraph): Its graph.
-    """
-    _, core, _ = _graphs(data)
-    arrays = map_arrays(model, core)
-    nodes = _PageNodes(projected_nodes(arrays))
-    scale = float(model.cost_scale)
-    out = BCM(nodes, transition_of(arrays), model.terminal, scale)
-    out.info = model.info
-    return out
-
-
-class _PageNodes(torch.nn.Module):
-    """Projected nodes as an encoder; the first layer behind it is none."""
-
-    hidden: Tensor
-
-    def __init__(self, hidden: Tensor) -> None:
-        super().__init__()
-        self.out_channels = hidden.size(1)
-        self.register_buffer('hidden', hidden)
-
-    def forward(self, data: Data) -> Tensor:
-        """All nodes."""
-        return self.hidden
-
-
 def _graphs(
     data: Data | SimplifiedGraph,
 ) -> tuple[Data, Data, np.ndarray | None]:
@@ -226,7 +191,7 @@ def _graph_arrays(
     if forced is not None:
         out['forced'] = forced
     if names is not None:
-        # Half of a surrogate pair is no text, but may be in a name.
+        # Half of a surrogate pair is not text, but may be in a name.
         text = json.dumps(names, ensure_ascii=False)
         out['names'] = np.frombuffer(text.encode('utf-8', 'replace'), np.uint8)
     return out

@@ -18,7 +18,8 @@ from .convert import (
 )
 from .full_routes import FullRoutes
 from .geometry import edge_lines, route_lines, route_points
-from .labels import labels_of, nodes_from_labels
+from .labels import labels_of
+from .names import nodes_from_labels
 from .planning_graph import fingerprint, planning_graph
 from .simplify import SimplifiedGraph, simplify_graph
 from .turns import TurnGraph, turn_graph

@@ -98,9 +98,9 @@ def moved(
     bends = packed(Bends(span.cpu().numpy(), points[0].double().cpu().numpy()))
     inner = bends.points
     if pos is not None:
-        places = [x.double().cpu().numpy() for x in (data.pos, pos)]
+        systems = [x.double().cpu().numpy() for x in (data.pos, pos)]
         ends = edge_index.cpu().numpy()[:, ranges(*bends.span.T)[0]]
-        inner = carry(inner, *ends, *places)
+        inner = carry(inner, *ends, *systems)
     if origin is not None:
         inner = inner - origin.cpu().numpy()
     out = torch.from_numpy(bends.span), torch.from_numpy(inner)[None]
@@ -135,14 +135,14 @@ def from_lines(
     begin = end - np.diff(end, prepend=0)
     ends = points[begin], points[end - 1]
     fits = [
-        _misfit(ends, place[tail[edge], :axes], place[head[edge], :axes])
-        for place in systems
+        _misfit(ends, pos[tail[edge], :axes], pos[head[edge], :axes])
+        for pos in systems
     ]
     best = int(np.argmin([np.median(misfit.min(axis=0)) for misfit in fits]))
-    misfit, place = fits[best], systems[best]
+    misfit, pos = fits[best], systems[best]
     step = np.linalg.norm(np.diff(points, axis=0), axis=1)
     along = np.append(0.0, step.cumsum())
-    width = np.ptp(place[np.isfinite(place).all(axis=1)], axis=0).max()
+    width = np.ptp(pos[np.isfinite(pos).all(axis=1)], axis=0).max()
     slack = TOLERANCE * max(width, 1e-300)
     # A line of other units, or of another edge, ends far away.
     good = misfit.min(axis=0) <= along[end - 1] - along[begin] + slack
@@ -152,8 +152,8 @@ def from_lines(
     back = begin[owner] + end[owner] - 1 - at
     points = points[np.where(turned[owner], back, at)]
     first, last = at == begin[owner], at == end[owner] - 1
-    at_tail = _far(points, place[tail[edge[owner]], :axes]) <= slack
-    at_head = _far(points, place[head[edge[owner]], :axes]) <= slack
+    at_tail = _far(points, pos[tail[edge[owner]], :axes]) <= slack
+    at_head = _far(points, pos[head[edge[owner]], :axes]) <= slack
     keep = good[owner] & ~(first & at_tail) & ~(last & at_head)
     points, owner = points[keep], owner[keep]
     count = np.bincount(edge[owner], minlength=len(lines))
@@ -162,7 +162,7 @@ def from_lines(
     points = carry(
         points,
         *(tail[edge[owner]], head[edge[owner]]),
-        *(place[:, :axes], systems[0]),
+        *(pos[:, :axes], systems[0]),
     )
     return Bends(span, points), int((~good).sum())
 

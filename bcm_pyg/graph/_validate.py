@@ -10,7 +10,7 @@ from torch_geometric.data import Batch, Data, HeteroData
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.geo import EARTH_RADIUS
-from bcm_pyg.utils import check_int
+from bcm_pyg.utils import check_int, first_true
 
 #: Codes on an axis: a larger table is a mistake, not a map.
 MAX_CODE = 2**24
@@ -80,8 +80,7 @@ def position(name: str, value: object) -> Tensor:
             f'and one axis (got {tuple(pos.shape)})'
         )
     bad = ~torch.isfinite(pos).all(dim=1)
-    if bool(bad.any()):
-        node = int(bad.nonzero()[0])
+    if (node := first_true(bad)) is not None:
         raise BCMError(
             f'{name} must be finite (node {node} is at {pos[node].tolist()})'
         )
@@ -133,8 +132,7 @@ def edge_index(
         )
     index = index.long()
     bad = ((index < 0) | (index >= num_nodes)).any(dim=0)
-    if bool(bad.any()):
-        edge = int(bad.nonzero()[0])
+    if (edge := first_true(bad)) is not None:
         raise BCMError(
             f'edge_index: edge {edge} is {index[:, edge].tolist()}, but node '
             f'ids lie in [0, {num_nodes})'
@@ -156,8 +154,7 @@ def edge_cost(name: str, value: object, index: Tensor) -> Tensor:
         raise BCMError(f'{name} has {num} entries for {index.size(1)} edges')
     single = cost.float()
     bad = ~torch.isfinite(single) | (cost.double() < 0)  # before underflow
-    if bool(bad.any()):
-        edge = int(bad.nonzero()[0])
+    if (edge := first_true(bad)) is not None:
         raise BCMError(
             f'{name} must be finite in float32 and not negative (edge {edge}, '
             f'{index[:, edge].tolist()}, costs {cost[edge].item()})'
@@ -179,8 +176,7 @@ def coord(data: Data, num_nodes: int, device: torch.device) -> Tensor | None:
             f'the largest, so codes must lie below {MAX_CODE}'
         )
     bad = (codes < 0).any(dim=1)
-    if bool(bad.any()):
-        node = int(bad.nonzero()[0])
+    if (node := first_true(bad)) is not None:
         raise BCMError(
             f'coord must not be negative (node {node}: {codes[node].tolist()})'
         )
@@ -208,8 +204,7 @@ def bends(data: Data, index: Tensor) -> tuple[Tensor, Tensor] | None:
         )
     bad = (span[:, 0] < 0) | (span[:, 0] > span[:, 1])
     bad |= span[:, 1] > points.size(1)
-    if bool(bad.any()):
-        edge = int(bad.nonzero()[0])
+    if (edge := first_true(bad)) is not None:
         raise BCMError(
             f'edge_bends: edge {edge} has bends {span[edge].tolist()}, but '
             f'there are {points.size(1)}'

@@ -66,19 +66,17 @@ class FullRoutes:
         """Cost :obj:`[B]` and nodes :obj:`[B, L]` of the best route that does
         not leave the segment of start and goal; infinite, -1 if there is none.
         """
-        if self.in_one_segment(starts, goals).size == 0:  # as most are
+        if not self.may_stay(starts, goals).any():  # as most
             return np.full(starts.size, INF), np.full((starts.size, 1), -1)
         nodes = self._inside(starts, goals)
         cost = self.full.route_costs(torch.from_numpy(nodes)).numpy()
         return np.where(nodes[:, 0] < 0, INF, cost), nodes
 
-    def in_one_segment(
-        self, starts: np.ndarray, goals: np.ndarray
-    ) -> np.ndarray:
-        """Queries that may stay where they are: in a segment, or at a node."""
+    def may_stay(self, starts: np.ndarray, goals: np.ndarray) -> np.ndarray:
+        """Which queries may stay where they are: in a segment, or at a node."""
         here, there = self._segment[starts], self._segment[goals]
-        stays = (here == there) & (here >= 0) | (starts == goals)
-        return np.flatnonzero(stays)
+        stays: np.ndarray = (here == there) & (here >= 0) | (starts == goals)
+        return stays
 
     def candidates(self, starts: np.ndarray, goals: np.ndarray) -> Candidates:
         """Where each query may leave and enter the simplified graph."""
@@ -117,21 +115,12 @@ class FullRoutes:
             cost = value[exit_at[part]] + leaving[part, :, None]
             cost = cost.min(axis=1)  # to each entry
             cost = (cost[:, entry_at] + entering).min(axis=2)
-            row, column = self._near_pairs(starts[part], goals)
-            ends = starts[part][row], goals[column]
-            inside, _ = self.inside(*ends)
+            near = self.may_stay(starts[part, None], goals)
+            row, column = near.nonzero()
+            inside, _ = self.inside(starts[part][row], goals[column])
             cost[row, column] = np.minimum(cost[row, column], inside)
             out[part] = cost
         return out
-
-    def _near_pairs(
-        self, starts: np.ndarray, goals: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Where start and goal of a matrix are in one segment or the same."""
-        here, there = self._segment[starts][:, None], self._segment[goals]
-        same = (here == there) & (here >= 0)
-        row, column = (same | (starts[:, None] == goals)).nonzero()
-        return row, column
 
     def num_bytes(self) -> int:
         """Bytes of its tables."""

@@ -1,12 +1,13 @@
 """The lines that edges and routes follow: streets have bends."""
 
 import numpy as np
+import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.typing import Ids
-from bcm_pyg.utils import Adjacency, as_ids
+from bcm_pyg.utils import Adjacency, as_ids, first_true
 
 from ._bends import Bends, carry, ranges
 from .planning_graph import planning_graph
@@ -42,30 +43,48 @@ def route_lines(
     data: Data, nodes: Tensor, coordinates: Coordinates | None = None
 ) -> list[np.ndarray]:
     """The same for many routes at once, :obj:`[B, L]` padded with -1."""
-    place, nodes = _node_points(data, coordinates), nodes.cpu()
-    route, used = nodes.numpy(), nodes.numpy() >= 0
-    count, points = used.sum(axis=1), place[route[used]]
-    if data.get('edge_bends') is not None and route.size:
-        data = planning_graph(data).cpu()
-        edge = Adjacency.from_data(data).route_edges(nodes).numpy()
-        if (edge == -2).any():
-            query, step = np.argwhere(edge == -2)[0]
-            tail, head = route[query, step : step + 2].tolist()
-            raise BCMError(f'there is no edge from node {tail} to node {head}')
-        # Every edge up to its head, where the next one begins.
-        begin, lines = edge_lines(data, edge[edge >= 0], coordinates)
-        size = used.astype(np.int64)
-        size[edge >= 0] = np.diff(begin) - 1
-        is_head = np.zeros(len(lines), dtype=bool)
-        is_head[begin[1:] - 1] = True
-        last = size[used].cumsum()[edge[used] < 0] - 1
-        points = np.empty((size.sum(), place.shape[1]))
-        points[last] = place[route[used][edge[used] < 0]]
-        rest = np.ones(len(points), dtype=bool)
-        rest[last] = False
-        points[rest] = lines[~is_head]
-        count = size.sum(axis=1)
-    return np.split(points, count.cumsum()[:-1])
+    pos, route = _node_points(data, coordinates), nodes.cpu().numpy()
+    used = route >= 0
+    route, size = route[used], used.sum(axis=1)
+    if data.get('edge_bends') is None:
+        return np.split(pos[route], size.cumsum()[:-1])
+    data = planning_graph(data).cpu()
+    begin, points = lines_along(data, route, size, coordinates)
+    return np.split(points, begin[1:-1])
+
+
+def lines_along(
+    data: Data,
+    nodes: np.ndarray,
+    size: np.ndarray,
+    coordinates: Coordinates | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same for routes one after the other, of :obj:`size` nodes each, on a
+    canonical graph. Returns what :func:`edge_lines` does.
+    """
+    pos, last = _node_points(data, coordinates), size.cumsum()
+    goes_on = np.ones(nodes.size, dtype=bool)
+    goes_on[last[size > 0] - 1] = False
+    step = np.flatnonzero(goes_on)
+    ends = nodes[step], nodes[step + 1]
+    found = Adjacency.from_data(data).edge_ids(*map(torch.from_numpy, ends))
+    edge = found.cpu().numpy()
+    if (bad := first_true(edge < 0)) is not None:
+        tail, head = ends[0][bad], ends[1][bad]
+        raise BCMError(f'there is no edge from node {tail} to node {head}')
+    # Every edge up to its head, where the next one begins.
+    first, lines = edge_lines(data, edge, coordinates)
+    is_head = np.zeros(len(lines), dtype=bool)
+    is_head[first[1:] - 1] = True
+    count = np.ones(nodes.size, dtype=np.int64)
+    count[step] = np.diff(first) - 1
+    begin = np.append(0, count.cumsum())
+    points = np.empty((begin[-1], pos.shape[1]))
+    is_last = np.zeros(len(points), dtype=bool)
+    is_last[begin[1:][~goes_on] - 1] = True
+    points[is_last] = pos[nodes[~goes_on]]
+    points[~is_last] = lines[~is_head]
+    return begin[np.append(0, last)], points
 
 
 def edge_lines(
@@ -84,7 +103,7 @@ def edge_lines(
         Where each line begins, :obj:`[n + 1]`, and the points of all of them,
         float64 :obj:`[P, A]`.
     """
-    place, bends = _node_points(data, coordinates), edge_bends(data)
+    pos, bends = _node_points(data, coordinates), edge_bends(data)
     ids = slice(None) if edges is None else edges
     tail, head = data.edge_index.cpu().numpy()[:, ids]
     span = bends.span[ids]
@@ -93,11 +112,26 @@ def edge_lines(
     inner = bends.points[bend]
     if coordinates is not None:
         own = _node_points(data)
-        inner = carry(inner, tail[line], head[line], own, place)
-    points = np.empty((begin[-1], place.shape[1]))
-    points[begin[:-1]], points[begin[1:] - 1] = place[tail], place[head]
+        inner = carry(inner, tail[line], head[line], own, pos)
+    points = np.empty((begin[-1], pos.shape[1]))
+    points[begin[:-1]], points[begin[1:] - 1] = pos[tail], pos[head]
     points[ranges(begin[:-1] + 1, begin[1:] - 1)[1]] = inner
     return begin, points
+
+
+def matrix_axes(data: Data) -> tuple[int, int] | None:
+    """Which axes of positions are rows and columns of a matrix, if any."""
+    coord = data.get('coord')
+    names = ('blocked', 'grid_size')
+    is_grid = any(data.get(name) is not None for name in names)
+    if not is_grid or coord is None or coord.shape != data.pos.shape:
+        return None
+    shift = data.pos - coord
+    if float((shift - shift[:1]).abs().max()) > 1e-3:
+        return None  # as of terrain, whose cells have positions of their own
+    order = data.get('matrix_axes')
+    row, column = (0, 1) if order is None else order[0].tolist()
+    return row, column
 
 
 def edge_bends(data: Data) -> Bends:
@@ -113,10 +147,10 @@ def _node_points(
     data: Data, coordinates: Coordinates | None = None
 ) -> np.ndarray:
     """Where nodes are drawn, float64 [N, A]."""
-    place = data.pos if coordinates is None else coordinates
-    if isinstance(place, Tensor):
-        place = place.detach().cpu().numpy()
-    out = np.asarray(place, dtype=np.float64)
+    pos = data.pos if coordinates is None else coordinates
+    if isinstance(pos, Tensor):
+        pos = pos.detach().cpu().numpy()
+    out = np.asarray(pos, dtype=np.float64)
     if out.ndim != 2 or len(out) != data.num_nodes:
         raise BCMError(
             f'coordinates must have shape [{data.num_nodes}, axes] (got '

@@ -1,8 +1,8 @@
 """Labels: what nodes 0 to N - 1 are called in the source of a graph."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,47 +14,6 @@ from bcm_pyg.typing import Ids
 from bcm_pyg.utils import as_ids
 
 from ._validate import is_homogeneous
-
-
-def nodes_from_labels(data: Data, labels: Hashable | Iterable[Hashable]) -> Any:
-    """The nodes that have these labels.
-
-    As in networkx, a value that is itself a label counts as one, even a tuple;
-    other iterables hold labels.
-
-    Args:
-        data (torch_geometric.data.Data): The graph. Its :obj:`node_id` holds
-            the labels; without it the label of a node is its number.
-        labels (Hashable or Iterable): OSM ids, nodes of a networkx graph,
-            names, ...
-
-    Returns:
-        An int for one label, a tensor :obj:`[B]` for several.
-    """
-    known = labels_of(data)
-    check_distinct(known)
-    node = {label: node for node, label in enumerate(known)}
-    if getattr(labels, 'ndim', 1) == 0:  # of numpy or torch
-        labels = cast(Tensor, labels).item()
-    if isinstance(labels, Hashable) and not isinstance(labels, Tensor):
-        try:
-            return node[labels]
-        except (KeyError, TypeError):  # a tuple may hold a list
-            if isinstance(labels, (str, bytes)):
-                raise BCMError(f'{labels!r:.80} is not a node') from None
-    if not isinstance(labels, Iterable):
-        raise BCMError(f'{labels!r:.80} is not a node')
-    out = []
-    for index, label in enumerate(_as_list(labels)):
-        try:
-            out.append(node[label])
-        except (KeyError, TypeError):
-            raise BCMError(
-                f'labels[{index}] = {label!r} is not a node'
-            ) from None
-    edges = data.edge_index
-    device = None if edges is None else edges.device
-    return torch.tensor(out, dtype=torch.long, device=device)
 
 
 def labels_of(data: Data, nodes: Ids | None = None) -> Any:
@@ -72,7 +31,7 @@ def labels_of(data: Data, nodes: Ids | None = None) -> Any:
     if labels is None:
         labels = range(int(data.num_nodes))
     elif not isinstance(labels, (list, tuple, Tensor, np.ndarray)) or (
-        len(labels := _as_list(labels)) != data.num_nodes
+        len(labels := as_list(labels)) != data.num_nodes
     ):
         raise BCMError(
             'data.node_id must hold one label for each of '
@@ -88,7 +47,7 @@ def as_node_id(labels: Sequence[Any] | np.ndarray | Tensor) -> Any:
     """Labels in a form that PyG does not change: a tensor or an array."""
     if isinstance(labels, Tensor):
         return labels.detach().clone()
-    labels = _as_list(labels)
+    labels = as_list(labels)
     if all(
         isinstance(label, Integral)
         and not isinstance(label, bool)
@@ -103,7 +62,7 @@ def as_node_id(labels: Sequence[Any] | np.ndarray | Tensor) -> Any:
 def check_distinct(labels: Sequence[Any] | np.ndarray | Tensor) -> None:
     """Refuses labels that several nodes share."""
     first: dict[Any, int] = {}
-    for node, label in enumerate(_as_list(labels)):
+    for node, label in enumerate(as_list(labels)):
         try:
             is_known = first.setdefault(label, node) != node
         except TypeError as error:
@@ -115,7 +74,7 @@ def check_distinct(labels: Sequence[Any] | np.ndarray | Tensor) -> None:
             )
 
 
-def _as_list(labels: Iterable[Any]) -> list[Any]:
+def as_list(labels: Iterable[Any]) -> list[Any]:
     """Labels as a list. Several numbers in an array are one label, a tuple."""
     if not isinstance(labels, (Tensor, np.ndarray)):
         return list(labels)

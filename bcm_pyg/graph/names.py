@@ -1,16 +1,40 @@
 """Names: what users call nodes, looked up both ways."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
-from .labels import check_distinct, labels_of
+from .labels import as_list, check_distinct, labels_of
+
+
+def nodes_from_labels(data: Data, labels: Hashable | Iterable[Hashable]) -> Any:
+    """The nodes that have these labels.
+
+    As in networkx, a value that is itself a label counts as one, even a tuple;
+    other iterables hold labels.
+
+    Args:
+        data (torch_geometric.data.Data): The graph. Its :obj:`node_id` holds
+            the labels; without it the label of a node is its number.
+        labels (Hashable or Iterable): OSM ids, nodes of a networkx graph,
+            names, ...
+
+    Returns:
+        An int for one label, a tensor :obj:`[B]` for several.
+    """
+    names = Names(data)
+    if names.is_one(labels):
+        return names.node(labels)
+    nodes = torch.from_numpy(names.nodes(labels))
+    edges = data.edge_index
+    return nodes if edges is None else nodes.to(edges.device)
 
 
 class Names:
@@ -39,34 +63,31 @@ class Names:
 
     def node(self, name: Any) -> int:
         """The node of one name."""
+        scalar = isinstance(name, (Tensor, np.ndarray, np.generic))
+        if scalar and name.ndim == 0:
+            name = name.item()
         try:
             return self._node[name]
         except (KeyError, TypeError):
-            pass
-        if isinstance(name, (Tensor, np.ndarray)) and name.ndim == 0:
-            return self.node(name.item())
-        raise BCMError(self._unknown(name))
+            raise BCMError(self._unknown(name)) from None
 
     def nodes(self, names: Any) -> np.ndarray:
         """The nodes of some names, or of one, :obj:`[B]`."""
-        listed = self.listed(names)
+        listed = [names] if self.is_one(names) else as_list(names)
         try:
             return np.array(
                 list(map(self._node.__getitem__, listed)), dtype=np.int64
             )
         except (KeyError, TypeError):
             pass  # tensors of one number, or an unknown name
-        found = [self.node(name) for name in listed]
+        found = []
+        for index, name in enumerate(listed):
+            try:
+                found.append(self.node(name))
+            except BCMError as error:
+                at = f'names[{index}] = ' if len(listed) > 1 else ''
+                raise BCMError(f'{at}{error}') from None
         return np.array(found, dtype=np.int64)
-
-    def listed(self, names: Any) -> list[Any]:
-        """Names as a list, where one name may be given in place of a list."""
-        if self.is_one(names):
-            return [names]
-        if isinstance(names, (Tensor, np.ndarray)):
-            rows = names.tolist()
-            return [tuple(x) if isinstance(x, list) else x for x in rows]
-        return list(names)
 
     def is_one(self, names: Any) -> bool:
         """Whether this is one name, not several."""

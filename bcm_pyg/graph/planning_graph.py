@@ -299,7 +299,7 @@ def _integer_codes(position: Tensor) -> Tensor | None:
     codes = exact - exact.min(0).values
     if not bool((codes == codes.round()).all()):
         return None
-    # Whole metres on a map are no grid: few codes of a large box are in use.
+    # Whole metres on a map are not a grid: few codes of a large box are in use.
     sizes = (codes.max(0).values + 1).tolist()
     if max(sizes) > 64 and math.prod(sizes) > 16 * position.size(0):
         return None

@@ -58,7 +58,7 @@ def graph_from_tensors(
         if not is_plain or not key.isidentifier() or key.startswith('_'):
             raise BCMError(f'there is an unknown attribute {key!r:.80}')
         if hasattr(Data, key) and key not in KNOWN:
-            raise BCMError(f'there is an attribute {key!r:.80} that is taken')
+            raise BCMError(f'the attribute name {key!r:.80} is reserved')
         out[key] = value
     if NAMES in tensors:
         names = strict_json(tensors[NAMES].numpy().tobytes())

@@ -13,7 +13,7 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import Adjacency
 
 from ._bends import ranges
-from .geometry import edge_lines
+from .geometry import lines_along
 from .planning_graph import num_entries, planning_graph, take
 
 
@@ -160,20 +160,10 @@ def _keep_bends(
     tail, head = node[reduced.edge_index.numpy()]
     nodes[begin[:-1]], nodes[begin[1:] - 1] = tail, head
     nodes[ranges(begin[:-1] + 1, begin[1:] - 1)[1]] = inner
-    goes_on = np.ones(nodes.size, dtype=bool)
-    goes_on[begin[1:] - 1] = False
-    step = torch.from_numpy(np.flatnonzero(goes_on))
-    ids = torch.from_numpy(nodes)
-    edge = Adjacency.from_data(full).edge_ids(ids[step], ids[step + 1])
-    first, points = edge_lines(full, edge.numpy())
-    # The whole line without heads of steps, less the tail of the edge.
+    first, points = lines_along(full, nodes, np.diff(begin))
     is_inner = np.ones(len(points), dtype=bool)
-    is_inner[first[1:] - 1] = False
-    starts = np.zeros(nodes.size, dtype=bool)
-    starts[begin[:-1]] = True
-    is_inner[first[:-1][starts[goes_on]]] = False
-    last = np.append(0, is_inner.cumsum())[first[1:]]
-    last = last[np.append(starts[goes_on][1:], True)]
+    is_inner[first[:-1]] = is_inner[first[1:] - 1] = False
+    last = is_inner.cumsum()[first[1:] - 1]
     span = np.stack([np.append(0, last[:-1]), last], axis=1)
     reduced.edge_bends = torch.from_numpy(span)
     reduced.bends = torch.from_numpy(points[is_inner])[None].float()

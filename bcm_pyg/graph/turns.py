@@ -10,10 +10,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import Adjacency
+from bcm_pyg.utils import Adjacency, first_true
 
 from .geometry import edge_lines
-from .labels import as_node_id, labels_of, nodes_from_labels
+from .labels import as_node_id, labels_of
+from .names import nodes_from_labels
 from .planning_graph import num_entries, planning_graph
 
 #: A function of all angles and nodes, a cost per turn, or costs by labels.
@@ -125,7 +126,7 @@ def turn_graph(data: Data, turn_cost: TurnCost) -> TurnGraph:
     after, before = adjacency.out_edges(adjacency.dst)  # turns: into, out of
     u, v, w = adjacency.src[before], adjacency.dst[before], adjacency.dst[after]
     if isinstance(turn_cost, Mapping):
-        values: Any = _from_labels(turn_cost, full, u, v, w)
+        values: Any = _from_labels(turn_cost, full, before, after)
     elif callable(turn_cost):
         values = turn_cost(_angles(full, before, after), u, v, w)
     else:
@@ -150,9 +151,9 @@ def turn_graph(data: Data, turn_cost: TurnCost) -> TurnGraph:
     return TurnGraph(out, full)
 
 
-def _between(place: Tensor, edge_index: Tensor) -> Tensor:
+def _between(pos: Tensor, edge_index: Tensor) -> Tensor:
     tail, head = edge_index
-    return (1 - SHARE) * place[tail] + SHARE * place[head]
+    return (1 - SHARE) * pos[tail] + SHARE * pos[head]
 
 
 def _angles(full: Data, before: Tensor, after: Tensor) -> Tensor:
@@ -169,30 +170,25 @@ def _angles(full: Data, before: Tensor, after: Tensor) -> Tensor:
 
 
 def _from_labels(
-    costs: Mapping[Any, float], full: Data, u: Tensor, v: Tensor, w: Tensor
+    costs: Mapping[Any, float], full: Data, before: Tensor, after: Tensor
 ) -> Tensor:
-    out = torch.zeros(u.numel(), dtype=torch.float64, device=u.device)
     bad = [key for key in costs if not isinstance(key, tuple) or len(key) != 3]
     if bad:
         raise BCMError(
             f'turn_cost must have keys of three labels (got {bad[0]!r:.80})'
         )
-    if not costs:
-        return out
+    adjacency = Adjacency.from_data(full)
     nodes = nodes_from_labels(full, [label for key in costs for label in key])
-    size = int(full.num_nodes)
-    wanted = nodes.view(-1, 3)
-    pair, edge = u * size + v, wanted[:, 0] * size + wanted[:, 1]
-    _, key = torch.unique(torch.cat([pair, edge]), return_inverse=True)
-    turn = key[: u.numel()] * size + w  # ascending, as turns are sorted
-    query = key[u.numel() :] * size + wanted[:, 2]
-    found = torch.searchsorted(turn, query).clamp(max=turn.numel() - 1)
-    missing = (turn[found] != query).nonzero().view(-1)
-    if missing.numel():
-        turn_name = list(costs)[int(missing[0])]
+    u, v, w = nodes.view(len(costs), 3).T
+    first, second = adjacency.edge_ids(u, v), adjacency.edge_ids(v, w)
+    if (missing := first_true((first < 0) | (second < 0))) is not None:
+        turn_name = list(costs)[missing]
         raise BCMError(f'turn_cost: there is no turn {turn_name!r:.80}')
-    values = [float(value) for value in costs.values()]
-    out[found] = torch.tensor(values, dtype=torch.float64, device=u.device)
+    size = adjacency.num_edges
+    turn = before * size + after  # ascending, as turns are sorted
+    found = torch.searchsorted(turn, first * size + second)
+    out = torch.zeros_like(turn, dtype=torch.float64)
+    out[found] = out.new_tensor([float(value) for value in costs.values()])
     return out
 
 
@@ -208,8 +204,7 @@ def _checked(values: Any, u: Tensor, v: Tensor, w: Tensor) -> Tensor:
             f'shape {tuple(cost.shape)})'
         )
     bad = ~(cost >= 0)
-    if bool(bad.any()):
-        turn = int(bad.nonzero()[0])
+    if (turn := first_true(bad)) is not None:
         nodes = [int(x[turn]) for x in (u, v, w)]
         raise BCMError(
             'turn_cost must not be negative or NaN (the turn over nodes '

@@ -43,7 +43,9 @@ def config_text(kind: Format, config: Mapping[str, Any]) -> str:
     try:
         whole = json.loads(json.dumps({**whole, **config}, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
-        raise BCMError(f'the config is no JSON: {error!s:.200}') from None
+        raise BCMError(
+            f'the config is not valid JSON: {error!s:.200}'
+        ) from None
     whole['sha256'] = config_digest(whole)
     text = json.dumps(whole, indent=1) + '\n'
     if len(text) > MAX_CONFIG_BYTES:
@@ -102,7 +104,7 @@ def strict_json(text: bytes) -> Any:
             parse_constant=_number,
         )
     except (ValueError, RecursionError) as error:
-        raise BCMError(f'it is no JSON: {error!s:.200}') from None
+        raise BCMError(f'it is not valid JSON: {error!s:.200}') from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -116,5 +118,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _number(text: str) -> float:
     if not math.isfinite(float(text)):  # 1e400 is not, either
-        raise ValueError(f'{text:.80} is not a number of JSON')
+        raise ValueError(f'{text:.80} is not a JSON number')
     return float(text)

@@ -108,7 +108,7 @@ class TensorFile:
                 )
             header = strict_json(file.read(length))
             if not isinstance(header, dict):
-                raise BCMError('the header is no object')
+                raise BCMError('the header is not a JSON object')
             self.metadata = header.pop('__metadata__', {})
             self.specs = {key: _spec(key, x) for key, x in header.items()}
             self.data_begin = 8 + length

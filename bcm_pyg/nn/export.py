@@ -46,14 +46,14 @@ def export_scorer(model: BCM, data: Data | None = None) -> ExportedProgram:
     """
     if not isinstance(model, BCM):
         raise BCMError(f'model must be a BCM (got {type(model).__name__})')
-    scorer: torch.nn.Module = _RowScorer(model.transition)
     device, width = model.device, model.transition.hidden_channels
-    example = torch.zeros(_EXAMPLE, width, device=device)
+    hidden, example = None, torch.zeros(_EXAMPLE, width, device=device)
     if data is not None:
         data = planning_graph(data).to(device)
         with evaluating(model), torch.no_grad():
-            scorer = _IdScorer(scorer, model.project_nodes(data))
+            hidden = model.project_nodes(data)
         example = torch.zeros(_EXAMPLE, dtype=torch.long, device=device)
+    scorer = _PairScorer(model.transition, hidden)
     # Three tensors: one tensor given three times would be taken as one input.
     inputs = tuple(example.clone() for _ in range(3))
     batch = Dim('batch', min=0)
@@ -62,34 +62,26 @@ def export_scorer(model: BCM, data: Data | None = None) -> ExportedProgram:
     )
 
 
-class _RowScorer(torch.nn.Module):
-    """Scores of projected nodes, which hold the first weight already."""
+class _PairScorer(torch.nn.Module):
+    """Scores of projected nodes, or of ids where it has all of these."""
 
-    def __init__(self, transition: Transition) -> None:
+    hidden: Tensor | None
+
+    def __init__(self, transition: Transition, hidden: Tensor | None) -> None:
         super().__init__()
         self.transition = copy.deepcopy(transition).requires_grad_(False)
-        del self.transition.lin1.weight
-
-    def forward(
-        self, nodes: Tensor, neighbors: Tensor, goals: Tensor
-    ) -> Tensor:
-        each = torch.arange(nodes.size(0), device=nodes.device)
-        return pair_scores(self.transition, nodes, neighbors, goals, each)
-
-
-class _IdScorer(torch.nn.Module):
-    """Scores of node ids."""
-
-    hidden: Tensor
-
-    def __init__(self, scorer: torch.nn.Module, hidden: Tensor) -> None:
-        super().__init__()
-        self.scorer = scorer
+        del self.transition.lin1.weight  # projected nodes hold it already
         self.register_buffer('hidden', hidden)
 
     def forward(
         self, nodes: Tensor, neighbors: Tensor, goals: Tensor
     ) -> Tensor:
-        ends = (self.hidden[x] for x in (nodes, neighbors, goals))
-        out: Tensor = self.scorer(*ends)
-        return out
+        ends = nodes, neighbors, goals
+        if self.hidden is not None:
+            ends = (
+                self.hidden[nodes],
+                self.hidden[neighbors],
+                self.hidden[goals],
+            )
+        each = torch.arange(nodes.size(0), device=nodes.device)
+        return pair_scores(self.transition, *ends, each)

@@ -37,7 +37,11 @@ from bcm_pyg.io import (
 )
 from bcm_pyg.utils import as_path, check_choice
 
-from .encoders.resolver import encoder_class, encoder_name
+from .encoders.resolver import (
+    encoder_class,
+    encoder_config,
+    encoder_from_config,
+)
 from .quantize import DTYPES, compress, expand, stored_specs
 from .transition import Transition
 
@@ -93,7 +97,6 @@ def save_map(
 def pack_map(model: BCM, dtype: str) -> tuple[dict[str, Any], bytes]:
     """The config of a map and the content of its file."""
     check_choice('dtype', dtype, DTYPES)
-    name = encoder_name(model.encoder)
     # A subclass would come back as what it was made from.
     if type(model.transition) is not Transition:
         raise BCMError(
@@ -105,7 +108,7 @@ def pack_map(model: BCM, dtype: str) -> tuple[dict[str, Any], bytes]:
         check_finite(state)
         content = pack(compress(state, _parameter_names(model), dtype))
         config = {
-            'encoder': {'name': name, 'config': model.encoder.config()},  # type: ignore[operator]
+            'encoder': encoder_config(model.encoder),
             'transition': model.transition.config(),
             'terminal': model.terminal,
             'fingerprint': model.info.fingerprint,
@@ -200,13 +203,12 @@ def _build(
     cls: type[Map], config: Mapping[str, Any], device: str = 'cpu'
 ) -> Map:
     """The map that a config describes, with weights of its own."""
-    kind = encoder_class(config['encoder']['name'])
     with (  # drawing weights must not change the caller's random numbers
         refusing('it cannot be rebuilt'),
         torch.random.fork_rng(devices=[]),
         torch.device(device),
     ):
-        encoder = kind.from_config(config['encoder']['config'])
+        encoder = encoder_from_config(config['encoder'])
         transition = Transition(**config['transition'])
         return cls(encoder, transition, config['terminal'], 1.0)
 

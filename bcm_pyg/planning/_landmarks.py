@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from bcm_pyg.kernels import Array, Bounds, Found, Map, blank_map
 from bcm_pyg.nn.encoders.parts.landmark_distances import find_landmarks
@@ -46,13 +45,7 @@ class LandmarkBounds:
     def __init__(self, adjacency: Adjacency, num_landmarks: int = 16) -> None:
         check_int('num_landmarks', num_landmarks, 1)
         self.adjacency = adjacency
-        graph = Data(
-            edge_index=torch.stack([adjacency.src, adjacency.dst]),
-            edge_cost=adjacency.cost,
-            edge_cost_exact=adjacency.exact_cost,
-            num_nodes=adjacency.num_nodes,
-        )
-        landmarks = find_landmarks(graph, num_landmarks)
+        landmarks = find_landmarks(adjacency, num_landmarks)
         self.nodes = torch.from_numpy(landmarks.nodes).to(adjacency.device)
         # The difference of two rows is what all terms of the bound are.
         rows = np.concatenate([landmarks.outward, -landmarks.inward], axis=1)

@@ -209,9 +209,8 @@ def _with_array(hidden: Tensor) -> tuple[Tensor, np.ndarray | None]:
     """
     if hidden.is_cpu and hidden.dtype == torch.float32:
         rows = np.ascontiguousarray(hidden.detach().numpy())
-        return torch.from_numpy(rows), rows if rows.shape[
-            1
-        ] % TILE == 0 else None
+        readable = rows if rows.shape[1] % TILE == 0 else None
+        return torch.from_numpy(rows), readable
     return hidden, None
 
 

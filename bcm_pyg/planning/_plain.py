@@ -18,7 +18,7 @@ from bcm_pyg.utils import Adjacency
 
 from .base import Scorer, cost_scale
 
-#: What stands for a score that is no number, or infinite: last, but not lost.
+#: What stands for a score that is infinite or NaN: last, but not lost.
 HUGE = float(np.finfo(np.float64).max) / 4
 
 T = TypeVar('T')
@@ -112,7 +112,7 @@ class PlainEngine:
         radius: int,
     ) -> Found:
         """The best routes through given nodes, start and goal; with a radius,
-        then also through all nodes at most so many hops away from them.
+        then also through all nodes within that many hops of them.
 
         The nodes of a query are those of its spans :obj:`[B, K, 2]`. Expansions
         are the nodes that could be used in the end.
@@ -156,12 +156,12 @@ class PlainEngine:
             start (int): The start.
             goal (int): The goal.
             weight (float): :math:`w`.
-            width (int, optional): If not 0, expand so many at each turn, and
+            width (int, optional): If not 0, expand that many at each turn, and
                 forget all other open nodes but the goal.
             ceiling (float, optional): Expand only nodes of a lower value.
             reopen (bool, optional): Whether to expand nodes again, at less
                 cost.
-            limit (float, optional): End after so many expansions.
+            limit (float, optional): End after that many expansions.
 
         Returns:
             The expanded nodes, the lowest value of a node that is open in the
@@ -357,7 +357,7 @@ def _rest(score: float, cost: float) -> float:
     rest = score - cost
     if rest < 0:
         return 0.0
-    return rest if rest < HUGE else HUGE  # also if it is no number
+    return rest if rest < HUGE else HUGE  # also for NaN
 
 
 def _pairs(one: Array, two: Array) -> list[tuple[Any, Any]]:

@@ -221,7 +221,8 @@ class BasePlanner(ABC):
         np.minimum.at(bound, query, low)
         expansions = np.zeros_like(start)
         np.add.at(expansions, query, plan.expansions.numpy())
-        return Plan.from_arrays(cost, nodes, expansions, bound, walked)
+        parts = cost, nodes, expansions, bound, walked
+        return Plan.from_routes(*map(torch.from_numpy, parts))
 
     def _answer_candidates(self, candidates: Candidates) -> Plan:
         """Routes of all candidates (see :class:`FullRoutes`)."""

@@ -50,11 +50,9 @@ def plan_distributed(
     if int(news[1]) > 0:
         raise BCMError('planning failed in another process')
     whole = _gathered(plan, processes, start.numel(), int(news[0]))
-    return (
-        whole
-        if plan.starts is None
-        else replace(whole, starts=start, goals=goal)
-    )
+    if plan.starts is None:
+        return whole
+    return replace(whole, starts=start, goals=goal)
 
 
 def _gathered(plan: Plan, processes: Processes, num: int, longest: int) -> Plan:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import geopandas as gpd
     import pandas as pd
 
+#: What nodes are called that have no names.
+NUMBERS = range(2**63)
+
 
 @dataclass(frozen=True, repr=False)
 class Route:
@@ -99,11 +102,18 @@ class Plan:
 
     @classmethod
     def from_routes(
-        cls, cost: Tensor, nodes: Tensor, expansions: Tensor
+        cls,
+        cost: Tensor,
+        nodes: Tensor,
+        expansions: Tensor,
+        lower_bound: Tensor | None = None,
+        walked_cost: Tensor | None = None,
     ) -> Self:
         """From costs :obj:`[B]` (infinite if there is no route) and nodes
         :obj:`[B, L]`, padded with -1.
         """
+        if lower_bound is None:
+            lower_bound = torch.zeros_like(cost)
         hops = ((nodes >= 0).sum(dim=1) - 1).clamp(min=0)
         return cls(
             success=torch.isfinite(cost),
@@ -111,29 +121,8 @@ class Plan:
             hops=hops,
             nodes=_trimmed(nodes, hops),
             expansions=expansions,
-            lower_bound=torch.zeros_like(cost),
-        )
-
-    @classmethod
-    def from_arrays(
-        cls,
-        cost: np.ndarray,
-        nodes: np.ndarray,
-        expansions: np.ndarray,
-        lower_bound: np.ndarray,
-        walked_cost: np.ndarray,
-    ) -> Self:
-        """The same from arrays, with what else is known of the routes."""
-        hops = np.maximum((nodes >= 0).sum(axis=1) - 1, 0)
-        nodes = nodes[:, : int(hops.max(initial=0)) + 1]
-        return cls(
-            success=torch.from_numpy(np.isfinite(cost)),
-            cost=torch.from_numpy(cost),
-            hops=torch.from_numpy(hops),
-            nodes=torch.from_numpy(np.ascontiguousarray(nodes)),
-            expansions=torch.from_numpy(expansions),
-            lower_bound=torch.from_numpy(lower_bound),
-            walked_cost=torch.from_numpy(walked_cost),
+            lower_bound=lower_bound,
+            walked_cost=walked_cost,  # type: ignore[arg-type]
         )
 
     @classmethod
@@ -182,17 +171,17 @@ class Plan:
             return plans[0]
         longest = max(plan.nodes.size(1) for plan in plans)
         parts = {
-            name: [getattr(plan, name) for plan in plans] for name in _tensors()
+            name: [getattr(plan, name) for plan in plans] for name in _columns()
         }
         parts['nodes'] = [
             pad(nodes, (0, longest - nodes.size(1)), value=-1)
             for nodes in parts['nodes']
         ]
-        joined: dict[str, Any] = {n: torch.cat(p) for n, p in parts.items()}
-        for name in ('starts', 'goals'):
-            ends = [getattr(plan, name) for plan in plans]
-            if all(end is not None for end in ends):
-                joined[name] = torch.cat(ends)
+        joined: dict[str, Any] = {
+            name: torch.cat(part)
+            for name, part in parts.items()
+            if all(each is not None for each in part)
+        }
         return cls(**joined, graph=plans[0].graph, names=plans[0].names)
 
     def __len__(self) -> int:
@@ -209,9 +198,9 @@ class Plan:
     ) -> Route | Plan:
         if not isinstance(query, slice) and np.ndim(query) == 0:
             query = operator.index(query)  # type: ignore[arg-type]
-            nodes = self.path(query)
+            nodes, labels = self.path(query), self._labels()
             return Route(
-                nodes=[self._name(node) for node in nodes],
+                nodes=[labels[node] for node in nodes],
                 success=bool(self.success[query]),
                 cost=float(self.cost[query]),
                 hops=int(self.hops[query]),
@@ -232,17 +221,13 @@ class Plan:
 
     def _values(self) -> dict[str, Any]:
         """All that is there for each query, by name."""
-        names = [*_tensors(), 'starts', 'goals']
-        values = {name: getattr(self, name) for name in names}
+        values = {name: getattr(self, name) for name in _columns()}
         return {n: value for n, value in values.items() if value is not None}
 
-    def _name(self, node: int) -> Any:
-        return node if self.names is None else self.names[node]
-
     def _end(self, ends: Tensor | None, query: int, known: list[int]) -> Any:
-        node = known[0] if ends is None and known else None
-        node = node if ends is None else int(ends[query])
-        return None if node is None else self._name(node)
+        if ends is not None:
+            known = [int(ends[query])]
+        return self._labels()[known[0]] if known else None
 
     def __iter__(self) -> Iterator[Route]:
         return (self[query] for query in range(len(self)))
@@ -268,13 +253,18 @@ class Plan:
             data (torch_geometric.data.Data, optional): The graph that was
                 planned on. (default: :attr:`names`)
         """
-        labels = self.names
-        if data is not None:
-            labels = labels_of(data)
-            self.check_graph(data)
-        elif labels is None:
+        if data is None and self.names is None:
             raise BCMError('pass the graph that was planned on, for its labels')
+        labels = self._labels(data)
         return [[labels[node] for node in path] for path in self.paths()]
+
+    def _labels(self, data: Data | None = None) -> Sequence[Any]:
+        """What nodes are called: by a graph, else by names, else by numbers."""
+        if data is None:
+            return NUMBERS if self.names is None else self.names
+        labels: list[Any] = labels_of(data)
+        self.check_graph(data)
+        return labels
 
     def to_frame(self, data: Data | None = None) -> pd.DataFrame:
         """A pandas table with one row per query: :obj:`query`, :obj:`start`,
@@ -295,26 +285,17 @@ class Plan:
             raise BCMError(
                 "to_frame needs pandas: run 'pip install bcm_pyg[geo]'"
             ) from None
-        has_names = data is not None or self.names is not None
-        routes = self.to_labels(data) if has_names else self.paths()
-        known: dict[str, list[Any]] = {}
+        labels = self._labels(data)
+        routes = [[labels[node] for node in path] for path in self.paths()]
+        ends = {}
         for name, at in (('start', 0), ('goal', -1)):
-            queries = getattr(self, f'{name}s')
-            if queries is None:
-                known[name] = [r[at] if r else None for r in routes]
-            elif data is not None:
-                known[name] = labels_of(data, queries)
+            nodes = getattr(self, f'{name}s')
+            if nodes is None:
+                found = [route[at] if route else None for route in routes]
             else:
-                nodes = queries.tolist()
-                names = self.names
-                known[name] = (
-                    nodes if names is None else [names[n] for n in nodes]
-                )
-        # Objects: pandas would make floats of numbers beside None.
-        ends = {
-            name: pd.Series(column, dtype=object)
-            for name, column in known.items()
-        }
+                found = [labels[node] for node in nodes.tolist()]
+            # Objects: pandas would make floats of numbers beside None.
+            ends[name] = pd.Series(found, dtype=object)
         rest = {
             name: getattr(self, name).cpu().numpy()
             for name in ('success', 'cost', 'hops', 'lower_bound')
@@ -357,8 +338,7 @@ class Plan:
 
     def to(self, device: torch.device | str) -> Plan:
         """The plan with its tensors on a device."""
-        values = self._values()
-        device = torch.device(device)
+        values, device = self._values(), torch.device(device)
         if all(getattr(v, 'device', None) == device for v in values.values()):
             return self
         moved: dict[str, Any] = {
@@ -369,15 +349,15 @@ class Plan:
 
     def without(self, impossible: Tensor) -> Plan:
         """The plan, marked where there is no route, bool :obj:`[B]`."""
-        infinite = float('inf')
+        none = float('inf')
         return replace(
             self,
             success=self.success & ~impossible,
-            cost=self.cost.masked_fill(impossible, infinite),
+            cost=self.cost.masked_fill(impossible, none),
             hops=self.hops.masked_fill(impossible, 0),
             nodes=self.nodes.masked_fill(impossible[:, None], -1),
-            lower_bound=self.lower_bound.masked_fill(impossible, infinite),
-            walked_cost=self.walked_cost.masked_fill(impossible, infinite),
+            lower_bound=self.lower_bound.masked_fill(impossible, none),
+            walked_cost=self.walked_cost.masked_fill(impossible, none),
         )
 
     def cheaper(self, query: Tensor, other: Plan) -> Plan:
@@ -409,10 +389,9 @@ class Plan:
         )
 
 
-def _tensors() -> list[str]:
-    """Names of what every plan has for each query."""
-    optional = ('graph', 'starts', 'goals', 'names')
-    return [field.name for field in fields(Plan) if field.name not in optional]
+def _columns() -> list[str]:
+    """Names of what a plan may have for each query."""
+    return [x.name for x in fields(Plan) if x.name not in ('graph', 'names')]
 
 
 def _trimmed(nodes: Tensor, hops: Tensor) -> Tensor:

@@ -47,6 +47,4 @@ def plan_turns(
     first = torch.ones_like(best, dtype=torch.bool)
     first[1:] = query[best[1:]] != query[best[:-1]]
     out[query[best[first]]] = nodes[best[first]]
-    plan = Plan.from_routes(least, out, expansions)
-    object.__setattr__(plan, 'lower_bound', bound)
-    return plan
+    return Plan.from_routes(least, out, expansions, bound)

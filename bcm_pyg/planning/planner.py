@@ -229,7 +229,7 @@ class Planner(BasePlanner):
         query, _, exits, entries, beside = full.candidates(start, goal)
         ends = torch.from_numpy(exits), torch.from_numpy(entries)
         best = np.full(start.size, np.inf)
-        near = full.in_one_segment(start, goal)
+        near = full.may_stay(start, goal)
         best[near], _ = full.inside(start[near], goal[near])
         cost = beside + self._values(*ends).cpu().numpy()
         np.minimum.at(best, query, cost)

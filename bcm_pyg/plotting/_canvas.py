@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import edge_lines, planning_graph
+from bcm_pyg.graph.geometry import matrix_axes
 from bcm_pyg.graph.planning_graph import check_pos
 
 if TYPE_CHECKING:
@@ -40,20 +41,26 @@ class Canvas:
         check_pos(data, 'a picture')
         if data.pos.size(1) < 2:
             raise BCMError('a picture needs at least two coordinate axes')
-        #: Row and column of each node, if the graph is drawn as a matrix.
-        self.cell = _cells(data)
-        self.is_grid = self.cell is not None
-        #: Where nodes are drawn, [N, 2].
-        self.xy = data.pos[:, :2].double().numpy()
-        if self.cell is not None:
-            self.xy = self.cell[:, ::-1].astype(float)
-        if self.is_grid:
-            self.low = np.array([-0.5, -0.5])
-            self.high = self.low + self.shape[::-1]
-        else:
+        axes = matrix_axes(data) if data.pos.size(1) == 2 else None
+        self.is_grid = axes is not None
+        if axes is None:
+            #: Where nodes are drawn, [N, 2].
+            self.xy = data.pos[:, :2].double().numpy()
             low, high = self.xy.min(axis=0), self.xy.max(axis=0)
             pad = 0.04 * max(*(high - low), 1e-9)
             self.low, self.high = low - pad, high + pad
+        else:
+            #: Row and column of each node.
+            self.cell = data.coord[:, axes].numpy()
+            size = data.get('grid_size')
+            size = (
+                self.cell.max(axis=0) + 1 if size is None else size[0][[*axes]]
+            )
+            #: Rows and columns, walls at the rim included.
+            self.shape = tuple(size.tolist())
+            self.xy = self.cell[:, ::-1].astype(float)
+            self.low = np.array([-0.5, -0.5])
+            self.high = self.low + self.shape[::-1]
         self.is_new = ax is None
         self.ax = self._new_axes() if ax is None else ax
         self.ax.set_aspect('equal')
@@ -70,17 +77,6 @@ class Canvas:
         aspect = min(max(wide / high, 1 / MOST_ASPECT), MOST_ASPECT)
         size = SIDE * min(1, aspect) + 0.8, SIDE * min(1, 1 / aspect) + 0.8
         return plt.subplots(figsize=size, layout='constrained')[1]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Rows and columns of a grid, walls at its rim included."""
-        assert self.cell is not None
-        size = self.data.get('grid_size')
-        if size is None:
-            return tuple(self.cell.max(axis=0) + 1)
-        order = self.data.get('matrix_axes')
-        size = size[0] if order is None else size[0][order[0]]
-        return tuple(size.tolist())
 
     @property
     def points(self) -> float:
@@ -100,7 +96,7 @@ class Canvas:
 
     @property
     def free(self) -> np.ndarray:
-        """Which nodes are no walls, bool [N]."""
+        """Which nodes are not walls, bool [N]."""
         blocked = self.data.get('blocked')
         if blocked is None:
             return np.ones(len(self.xy), dtype=bool)
@@ -124,7 +120,6 @@ class Canvas:
         from matplotlib.colors import LinearSegmentedColormap
 
         data, cell = self.data, self.cell
-        assert cell is not None
         rows, columns = self.shape
         cost = np.full((2 * rows - 1, 2 * columns - 1), np.nan)
         tail, head = data.edge_index.numpy()
@@ -227,22 +222,6 @@ class Canvas:
             fontsize=7,
             color='0.3',
         )
-
-
-def _cells(data: Data) -> np.ndarray | None:
-    """Rows and columns of a grid whose positions are its cells, [N, 2]."""
-    coord = data.get('coord')
-    is_grid = (
-        data.get('blocked') is not None or data.get('grid_size') is not None
-    )
-    if not is_grid or coord is None or coord.size(1) != 2:
-        return None
-    moved = (data.pos - data.pos[:1]) - (coord - coord[:1])
-    if float(moved.abs().max()) > 1e-3:
-        return None  # as of terrain, whose cells have places of their own
-    order = data.get('matrix_axes')
-    cells: np.ndarray = coord.numpy()
-    return cells if order is None else cells[:, order[0].numpy()]
 
 
 def _scale(cost: np.ndarray) -> Any:

@@ -81,7 +81,6 @@ def _draw_cells(canvas: Canvas, value: np.ndarray) -> Any:
     from matplotlib import colormaps
 
     cell, free = canvas.cell, canvas.free
-    assert cell is not None
     table = np.full(canvas.shape, np.nan)
     table[tuple(cell[free].T)] = value[free]
     colors = colormaps['viridis'].with_extremes(bad=WALL)

@@ -44,7 +44,7 @@ def open_file(path: Path, links: bool = True) -> tuple[BinaryIO, int]:
 def reading(
     path: str | PathLike[str], what: str = 'text'
 ) -> Iterator[tuple[BinaryIO, int]]:
-    """The door for graphs in files: a regular file, open, and its size.
+    """Opens the file of a graph, a regular file; yields it and its size.
 
     Whatever goes wrong inside becomes one error that names the file.
     """

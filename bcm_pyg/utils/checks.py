@@ -48,6 +48,11 @@ def check_float(name: str, value: object, *, positive: bool = False) -> None:
         raise BCMError(f'{name} must be finite and {sign} (got {value!r:.80})')
 
 
+def first_true(mask: Tensor | np.ndarray) -> int | None:
+    """The first position at which a vector is True; None if it is nowhere."""
+    return int(mask.nonzero()[0][0]) if bool(mask.any()) else None
+
+
 def as_ids(ids: Ids, num_nodes: int, name: str = 'ids') -> Tensor:
     r"""Converts node ids of any kind into a long vector.
 
@@ -87,8 +92,7 @@ def as_ids(ids: Ids, num_nodes: int, name: str = 'ids') -> Tensor:
         )
     out = out.reshape(-1).long()
     bad = (out < 0) | (out >= num_nodes)
-    if bool(bad.any()):
-        first = int(bad.nonzero()[0])
+    if (first := first_true(bad)) is not None:
         raise BCMError(
             f'{name}[{first}] = {int(out[first])} is not a node: ids lie in '
             f'[0, {num_nodes})'

@@ -7,7 +7,7 @@ from torch import Tensor
 from bcm_pyg.errors import BCMError
 from bcm_pyg.typing import WITH_TORCH_SCATTER
 
-from .checks import check_choice
+from .checks import check_choice, first_true
 
 BACKENDS = ('native', 'torch_scatter')
 
@@ -180,8 +180,7 @@ def _check_groups(index: Tensor, dim_size: int, src: Tensor, dim: int) -> int:
             'of index wrong?'
         )
     bad = (index < 0) | (index >= dim_size)
-    if bool(bad.any()):
-        first = int(bad.nonzero()[0])
+    if (first := first_true(bad)) is not None:
         raise BCMError(
             f'index must lie in [0, {dim_size}) (got {int(index[first])} at '
             f'position {first})'

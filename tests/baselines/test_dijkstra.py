@@ -15,19 +15,15 @@ from bcm_pyg.utils import Adjacency
 
 INFINITE = float('inf')
 
-both_modes = pytest.mark.parametrize('per_query', [False, True])
-
 
 def every_query(num_nodes: int) -> tuple[list[int], list[int]]:
     nodes = range(num_nodes)
     return [s for s in nodes for _ in nodes], [g for _ in nodes for g in nodes]
 
 
-@both_modes
-def test_dijkstra(diamond: Data, per_query: bool) -> None:
-    planner = Dijkstra(diamond, per_query=per_query)
-    mode = ', per_query=True' if per_query else ''
-    assert str(planner) == f'Dijkstra(num_nodes=5{mode})'
+def test_dijkstra(diamond: Data) -> None:
+    planner = Dijkstra(diamond)
+    assert str(planner) == 'Dijkstra(num_nodes=5)'
     assert planner.storage_bytes() == 0
     plan = planner([0, 1, 2, 4, 0, 4], [3, 2, 3, 0, 4, 4])
     assert plan.success.tolist() == [True, True, True, False, False, True]
@@ -49,14 +45,6 @@ def test_expansions_are_the_nodes_settled(diamond: Data) -> None:
     # enters 0, nothing at all enters 4.
     plan = Dijkstra(diamond)([0, 1, 2, 3, 4, 3, 0], [3, 3, 3, 3, 3, 0, 4])
     assert plan.expansions.tolist() == [4, 3, 2, 0, 4, 2, 1]
-
-
-def test_expansions_per_query(diamond: Data) -> None:
-    # From 0: 0 (0), 1 (1), 3 (2), 2 (5). From 2: 2 (0), 3 (0), 0 (10), ...
-    # Nothing leaves 4, nothing leads there.
-    planner = Dijkstra(diamond, per_query=True)
-    plan = planner([0, 0, 0, 0, 0, 2, 2, 4], [0, 1, 3, 2, 4, 3, 0, 0])
-    assert plan.expansions.tolist() == [0, 2, 3, 4, 4, 2, 3, 1]
 
 
 @settings(deadline=None, max_examples=40)
@@ -91,49 +79,11 @@ def test_as_networkx(graph: Data) -> None:
         assert plan.expansions[query] == (0 if start == goal else settled)
 
 
-@settings(deadline=None, max_examples=40)
-@given(graph=random_graphs(max_nodes=15))
-def test_per_query_as_grouped(graph: Data) -> None:
-    data = planning_graph(graph)  # with sinks and isolated nodes
-    starts, goals = every_query(data.num_nodes)
-    plan = Dijkstra(graph, per_query=True)(starts, goals)
-    assert_sound(plan, data, starts, goals)
-    grouped = Dijkstra(graph)(starts, goals)
-    assert plan.success.tolist() == grouped.success.tolist()
-    assert plan.cost.tolist() == grouped.cost.tolist()
-    assert plan.lower_bound.tolist() == grouped.lower_bound.tolist()
-    table = plan.cost.view(data.num_nodes, -1)
-    for query, (start, goal) in enumerate(zip(starts, goals, strict=True)):
-        cost, settled = plan.cost[query], int(plan.expansions[query])
-        if start == goal:
-            assert settled == 0
-        elif cost == INFINITE:  # all that the start reaches
-            assert settled == int((table[start] < INFINITE).sum())
-        else:  # of nodes as far as the goal, any may come first
-            nearer = int((table[start] < cost).sum())
-            assert nearer < settled <= int((table[start] <= cost).sum())
-
-
-def test_modes_agree_where_nothing_ties(grid: Data) -> None:
-    generator = torch.Generator().manual_seed(3)
-    grid.edge_cost = 1 + torch.rand(grid.num_edges, generator=generator)
-    starts, goals = sample_queries(grid, 200, seed=2)
-    grouped = Dijkstra(grid)(starts, goals)
-    plan = Dijkstra(grid, per_query=True)(starts, goals)
-    assert plan.nodes.tolist() == grouped.nodes.tolist()
-    torch.testing.assert_close(plan.cost, grouped.cost, rtol=1e-12, atol=0)
-    # Both count the nodes no farther than the other end, each from its own.
-    turned = grid.clone()
-    turned.edge_index = grid.edge_index.flip(0)
-    turned = Dijkstra(planning_graph(turned), per_query=True)(goals, starts)
-    assert turned.expansions.tolist() == grouped.expansions.tolist()
-
-
 def test_number_of_the_paper() -> None:
     """The mean over all pairs of the U at side 40."""
     data = weighted_grid('ushape', side=40, costs='uniform')
     free = (~data.blocked).nonzero().squeeze(1)
-    planner, alone = Dijkstra(data), Dijkstra(data, per_query=True)
+    planner = Dijkstra(data)
     total, num_pairs = 0.0, 0
     for goals in free.split(64):
         # The way back costs the same, so that half of the pairs will do.
@@ -143,20 +93,17 @@ def test_number_of_the_paper() -> None:
         assert bool(plan.success.all())
         total += float(plan.cost.sum())
         num_pairs += len(plan)
-        some = slice(0, None, 5000)
-        assert alone(start[some], goal[some]).cost.equal(plan.cost[some])
     assert num_pairs == 1536 * 1535 // 2
     assert total / num_pairs == pytest.approx(28.20, abs=5e-3)
 
 
-@both_modes
-def test_of_parallel_edges_the_cheapest(per_query: bool) -> None:
+def test_of_parallel_edges_the_cheapest() -> None:
     data = Data(
         pos=torch.zeros(2, 1),
         edge_index=torch.tensor([[0, 0, 0, 1], [1, 1, 1, 1]]),
         edge_cost=torch.tensor([3.0, 2.0, 4.0, 0.0]),
     )
-    plan = Dijkstra(data, per_query=per_query)([0, 1], [1, 0])
+    plan = Dijkstra(data)([0, 1], [1, 0])
     assert plan.cost.tolist() == [2, INFINITE]
     assert plan.path(0) == [0, 1]
 
@@ -174,9 +121,8 @@ def test_chunks(grid: Data, monkeypatch: pytest.MonkeyPatch) -> None:
         assert again.tolist() == distances.tolist()
 
 
-@both_modes
-def test_no_queries(diamond: Data, per_query: bool) -> None:
-    plan = Dijkstra(diamond, per_query=per_query)([], [])
+def test_no_queries(diamond: Data) -> None:
+    plan = Dijkstra(diamond)([], [])
     assert len(plan) == 0
     assert plan.nodes.shape == (0, 1)
     assert plan.cost.dtype == torch.float64
@@ -186,18 +132,16 @@ def test_no_queries(diamond: Data, per_query: bool) -> None:
     assert shortest_distances(adjacency, nothing, nothing).shape == (0,)
 
 
-@both_modes
-def test_only_unreachable_queries(diamond: Data, per_query: bool) -> None:
-    plan = Dijkstra(diamond, per_query=per_query)([4, 4], [0, 1])
+def test_only_unreachable_queries(diamond: Data) -> None:
+    plan = Dijkstra(diamond)([4, 4], [0, 1])
     assert plan.success.tolist() == [False, False]
     assert plan.nodes.tolist() == [[-1], [-1]]
     assert [plan.path(0), plan.path(1)] == [[], []]
     assert plan.hops.tolist() == [0, 0]
 
 
-@both_modes
-def test_ids(diamond: Data, per_query: bool) -> None:
-    planner = Dijkstra(diamond, per_query=per_query)
+def test_ids(diamond: Data) -> None:
+    planner = Dijkstra(diamond)
     expected = planner([0, 0], [3, 2])
     assert_same_plan(expected, planner(0, np.array([3, 2], dtype=np.int32)))
     assert_same_plan(expected, planner(torch.tensor([0, 0]), [3, 2]))

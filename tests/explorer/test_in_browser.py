@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from page_twin import page_map
 from small_fits import tiny
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, CognitiveMap, Planner, fit, planning_graph
 from bcm_pyg.datasets import sample_queries, weighted_grid
-from bcm_pyg.explorer import page_map, write_explorer
+from bcm_pyg.explorer import write_explorer
 from bcm_pyg.graph import from_occupancy, simplify_graph
 from docs.explorers import streets
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from page_twin import projected_nodes
 from small_fits import small_map
 from torch_geometric.data import Data
 
@@ -16,7 +17,6 @@ from bcm_pyg.explorer._contents import (
     map_arrays,
     packed,
     pairs_of,
-    projected_nodes,
 )
 from bcm_pyg.explorer._layout import layout_of
 
@@ -90,7 +90,7 @@ def test_integers_take_few_bytes():
     assert listed[-1][2:] == [2, 1]
     found = unpacked(listed, text)
     assert all(np.array_equal(found[k], v.ravel()) for k, v in arrays.items())
-    with pytest.raises(BCMError, match='no integers'):
+    with pytest.raises(BCMError, match='cannot hold integers'):
         packed({'a': np.array([2**40])})
 
 

@@ -5,12 +5,13 @@ from importlib.resources import files
 import numpy as np
 import pytest
 import torch
+from page_twin import page_map
 from small_fits import small_map, tiny
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, CognitiveMap, Planner, fit
 from bcm_pyg.datasets import sample_queries, weighted_grid
-from bcm_pyg.explorer import page_map, write_explorer
+from bcm_pyg.explorer import write_explorer
 from bcm_pyg.explorer.export import MAX_NODES
 from bcm_pyg.graph import simplify_graph
 from docs.explorers import write_pages
@@ -162,7 +163,7 @@ def test_simplified(tmp_path, comb):
 
 
 def test_pages_of_the_site(tmp_path):
-    write_pages(tmp_path, budget=0.5)
+    write_pages(tmp_path, budget=2)
     grid = about_of(tmp_path / 'grid.html')
     assert grid['cells'] and len(grid['maps']) > 1
     town = about_of(tmp_path / 'streets.html')

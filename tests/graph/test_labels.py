@@ -56,7 +56,7 @@ def test_nodes_are_their_own_ids():
 def test_after_dropping_nodes():
     data = largest_component(graph(node_id=['a', 'b', 'c', 'd']))
     assert nodes_from_labels(data, ['c']).tolist() == [2]
-    with pytest.raises(BCMError, match=r"labels\[1\] = 'd' is not a node"):
+    with pytest.raises(BCMError, match=r"names\[1\] = 'd' is not a node"):
         nodes_from_labels(data, ['a', 'd'])
 
 
@@ -75,13 +75,13 @@ def test_networkx_paths():
 @pytest.mark.parametrize(
     ('ids', 'message'),
     [
-        ([99], r'labels\[0\] = 99 is not a node'),
-        ([[1]], r'labels\[0\] = \[1\] is not a node'),
+        ([1, 99], r'^names\[1\] = 99 is not a node'),
+        ([[1]], r'^\[1\] is not a node'),
         ('ab', "^'ab' is not a node"),
         (7, '^7 is not a node'),
         (torch.tensor(7), '^7 is not a node'),
         (np.int64(7), '^7 is not a node'),
-        ((1, 7), r'labels\[1\] = 7 is not a node'),
+        ((1, 7), r'names\[1\] = 7 is not a node'),
     ],
 )
 def test_unknown_ids(ids, message):

@@ -64,7 +64,6 @@ def test_chains_are_summed_in_double_precision(data: Data, seed: int) -> None:
     model = tiny_map(graph.data)
     for planner, epsilon in (
         (Dijkstra(graph), 0.0),
-        (Dijkstra(graph, per_query=True), 0.0),
         (APSP(graph), 0.0),
         (CPD(graph), 0.0),
         (Planner(model, graph, epsilon=0.0), 0.0),

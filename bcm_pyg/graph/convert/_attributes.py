@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import first_true
 
 #: Attributes that may hold costs when none is named.
 COST_NAMES = (
@@ -190,8 +191,7 @@ def as_numbers(
     except NOT_A_NUMBER:
         out = np.array([_number(value) for value in values])
     bad = ~np.isfinite(out)
-    if bad.any():
-        first = int(bad.argmax())
+    if (first := first_true(bad)) is not None:
         if values[first] is None:
             raise BCMError(
                 f'{describe(first)} has no {name!r} ({int(bad.sum())} of '

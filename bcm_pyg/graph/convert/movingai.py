@@ -16,7 +16,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import check_int, read_file
+from bcm_pyg.utils import check_int, first_true, read_file
 
 from .occupancy import check_cells, from_occupancy
 
@@ -27,7 +27,7 @@ MAX_EDGES = 2**23
 EDGE_BYTES = 8
 #: Bytes of text of a scenario file unless more are asked for.
 MAX_BYTES = 2**26
-#: Bytes of a header, or of a line of numbers: more are no map and no query.
+#: Bytes of a header, or of a line of numbers: longer ones are refused.
 LINE_BYTES = 2**12
 #: Characters of a cell: ground and swamp; out of bounds, trees and water.
 FREE, BLOCKED = b'.GS', b'@OTW'
@@ -158,7 +158,7 @@ def _cells(content: bytes, max_edges: int) -> np.ndarray:
 
 
 def _is_blocked(cells: np.ndarray) -> np.ndarray:
-    """Which cells are blocked; refuses characters of no meaning."""
+    """Which cells are blocked; refuses unknown characters."""
     table = np.full(256, 2, np.uint8)
     table[list(FREE)], table[list(BLOCKED)] = 0, 1
     kind = table[cells]
@@ -190,8 +190,7 @@ def _voxels(content: bytes, max_edges: int) -> np.ndarray:
     _check_lines(body)
     voxels = _number_table(body, range(3))
     bad = ((voxels < 0) | (voxels >= shape) | (voxels % 1 != 0)).any(axis=1)
-    if bad.any():
-        line = int(bad.argmax())
+    if (line := first_true(bad)) is not None:
         raise BCMError(
             f'voxel {line}, {voxels[line].tolist()}, lies outside the map of '
             f'{list(shape)}'
@@ -219,8 +218,7 @@ def _scenarios_2d(
     table = _number_table(lines, range(2, 9), separator)
     size = table[:, :2]
     bad = (size != data.grid_size.cpu().numpy()).any(axis=1)
-    if bad.any():
-        query = int(bad.argmax())
+    if (query := first_true(bad)) is not None:
         raise BCMError(
             f'scenario {query} is for a map of {size[query].tolist()} cells, '
             f'this one has {data.grid_size[0].tolist()}'
@@ -238,8 +236,7 @@ def _scenarios(table: np.ndarray, data: Data) -> Scenarios:
         inside = ((xyz >= 0) & (xyz < size) & (xyz % 1 == 0)).all(axis=1)
         cell = np.where(inside[:, None], xyz, 0).astype(np.int64)
         ids = np.where(inside, node[tuple(cell.T)], -1)
-        if (ids < 0).any():
-            query = int((ids < 0).argmax())
+        if (query := first_true(ids < 0)) is not None:
             raise BCMError(
                 f'the {name} of scenario {query}, {xyz[query].tolist()}, is '
                 'not a free cell of the map'
@@ -247,8 +244,7 @@ def _scenarios(table: np.ndarray, data: Data) -> Scenarios:
         ends.append(torch.from_numpy(ids).to(data.coord.device))
     cost = table[:, -1].copy()
     bad = ~np.isfinite(cost) | (cost < 0)
-    if bad.any():
-        query = int(bad.argmax())
+    if (query := first_true(bad)) is not None:
         raise BCMError(f'the length of scenario {query} is {cost[query]}')
     return Scenarios(ends[0], ends[1], torch.from_numpy(cost))
 

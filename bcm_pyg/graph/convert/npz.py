@@ -103,7 +103,7 @@ def read_queries(path: str | PathLike[str], data: Data) -> Scenarios:
         raise BCMError(
             f'{path} has no {error}: it has {sorted(arrays)}'
         ) from None
-    except ValueError as error:  # ours, or of a text that is no number
+    except ValueError as error:  # ours, or of text in place of numbers
         raise BCMError(f'{path}: {error}') from None
     return Scenarios(*ends, cost)
 

@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.nn.scoring import evaluating
+from bcm_pyg.utils import first_true
 
 from .base import NodeEncoder, select_nodes
 
@@ -63,8 +64,7 @@ def check_embeddings(encoder: Module, data: Data) -> Tensor:
 def _check(encoder: Module, data: Data, name: str) -> None:
     dense = check_embeddings(encoder, data).to_dense()
     bad = ~torch.isfinite(dense).all(dim=1)
-    if bool(bad.any()):
-        node = int(bad.nonzero()[0])
+    if (node := first_true(bad)) is not None:
         raise BCMError(
             f'{name} gives node {node} an embedding that is not finite'
         )

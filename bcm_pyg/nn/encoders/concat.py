@@ -89,21 +89,13 @@ class ConcatEncoder(NodeEncoder):
 
     def config(self) -> dict[str, Any]:
         """Names and configurations of the parts."""
-        from .resolver import encoder_name
+        from .resolver import encoder_config
 
-        parts = [
-            {'name': encoder_name(part), 'config': part.config()}  # type: ignore[operator]
-            for part in self.encoders
-        ]
-        return {'encoders': parts}
+        return {'encoders': [encoder_config(part) for part in self.encoders]}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
         """The encoder that :meth:`config` describes."""
-        from .resolver import encoder_class
+        from .resolver import encoder_from_config
 
-        parts = [
-            encoder_class(part['name']).from_config(part['config'])
-            for part in config['encoders']
-        ]
-        return cls(parts)
+        return cls([encoder_from_config(part) for part in config['encoders']])

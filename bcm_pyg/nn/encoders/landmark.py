@@ -7,7 +7,7 @@ from torch.nn import Linear, Parameter
 from torch.nn.functional import silu
 from torch_geometric.data import Data
 
-from bcm_pyg.utils import check_int
+from bcm_pyg.utils import Adjacency, check_int
 
 from .base import NodeEncoder, node_ids
 from .parts.landmark_distances import find_landmarks
@@ -94,7 +94,8 @@ class LandmarkEncoder(NodeEncoder):
             **kwargs (optional): Other constructor arguments.
         """
         check_int('num_landmarks', num_landmarks, 1)
-        nodes, outward, inward = find_landmarks(data, num_landmarks)
+        adjacency = Adjacency.from_data(data)
+        nodes, outward, inward = find_landmarks(adjacency, num_landmarks)
         both_ways = not np.allclose(outward, inward, rtol=1e-6, atol=0)
         table = np.hstack([outward, inward] if both_ways else [outward])
         known = np.isfinite(table)

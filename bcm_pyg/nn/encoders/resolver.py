@@ -1,7 +1,7 @@
 """Names of encoders, for strings in code and for maps on disk."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from torch_geometric.data import Data
@@ -74,6 +74,16 @@ def encoder_name(encoder: object) -> str:
         f'{type(encoder).__name__} has no name, so a map with it cannot be '
         'saved: decorate the class with @bcm_pyg.nn.register_encoder("name")'
     )
+
+
+def encoder_config(encoder: Any) -> dict[str, Any]:
+    """Name and configuration of an encoder, of JSON types alone."""
+    return {'name': encoder_name(encoder), 'config': encoder.config()}
+
+
+def encoder_from_config(config: Mapping[str, Any]) -> NodeEncoder:
+    """The inverse of :func:`encoder_config`."""
+    return encoder_class(config['name']).from_config(config['config'])
 
 
 def encoder_resolver(name: str, data: Data, **kwargs: Any) -> NodeEncoder:

@@ -27,7 +27,7 @@ def test_landmark_of_one_way_streets(diamond: Data) -> None:
 
 def test_distances_are_exact_up_to_half_a_unit(diamond: Data) -> None:
     encoder = LandmarkEncoder.from_data(diamond, num_landmarks=2, channels=0)
-    found = find_landmarks(diamond, 2)
+    found = find_landmarks(Adjacency.from_data(diamond), 2)
     exact = torch.cat(
         [torch.from_numpy(found.outward), torch.from_numpy(found.inward)], dim=1
     )
@@ -55,7 +55,7 @@ def test_codes_bound_distances() -> None:
     )  # [start, goal]
     mean = float(data.edge_cost.sum())  # any unit will do for 0 and inf
     code = encoder.codes.double()[:, :4]  # from the landmarks
-    found = find_landmarks(data, 4)
+    found = find_landmarks(Adjacency.from_data(data), 4)
     scale = torch.from_numpy(found.outward)
     scale = scale.masked_fill(scale.isinf(), 0).amax(0) / 255
     bound = (code[None] - code[:, None] - 1) * scale

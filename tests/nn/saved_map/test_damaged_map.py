@@ -124,11 +124,11 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     'bounds no number': (
         in_config(*ENCODER, 'bounds', value=[[0, NAN], [0, 1]]),
-        'config.json: it is no JSON: NaN is not a number of JSON',
+        'config.json: it is not valid JSON: NaN is not a JSON number',
     ),
     'record no number': (
         in_config('training', value={'gap': INF}),
-        'config.json: it is no JSON: Infinity is not a number of JSON',
+        'config.json: it is not valid JSON: Infinity is not a JSON number',
     ),
     'said twice': (
         in_text(

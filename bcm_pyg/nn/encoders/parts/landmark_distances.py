@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra
-from torch_geometric.data import Data
+from scipy.sparse.csgraph import dijkstra
 
 from bcm_pyg.utils import Adjacency
 
@@ -18,8 +17,8 @@ class Landmarks(NamedTuple):
     inward: np.ndarray  # [N, L], from each node to each landmark
 
 
-def find_landmarks(data: Data, num_landmarks: int) -> Landmarks:
-    r"""Picks landmarks of a canonical graph, one after the other.
+def find_landmarks(adjacency: Adjacency, num_landmarks: int) -> Landmarks:
+    r"""Picks landmarks of a graph, one after the other.
 
     The first is the node farthest from some node of the largest component,
     every other the node farthest from all landmarks so far, there and back. A
@@ -27,11 +26,8 @@ def find_landmarks(data: Data, num_landmarks: int) -> Landmarks:
     the nodes, so there may be fewer landmarks, but at least one. Takes two
     exact searches from each landmark, and two more per component with one.
     """
-    adjacency = Adjacency.from_data(data)
     graphs = adjacency.to_scipy(), adjacency.to_scipy(reverse=True)
-    links = graphs[0].copy()
-    links.data = np.ones_like(links.data)  # a cost of 0 is an edge too
-    part = connected_components(links, connection='weak')[1]
+    part = adjacency.reachability.weak.cpu().numpy()
     size = np.bincount(part)[part]
     nodes: list[int] = []
     costs: list[np.ndarray] = []

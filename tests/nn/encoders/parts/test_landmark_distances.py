@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from bcm_pyg import planning_graph
-from bcm_pyg.nn.encoders.parts.landmark_distances import find_landmarks
+from bcm_pyg.nn.encoders.parts.landmark_distances import (
+    Landmarks,
+    find_landmarks,
+)
+from bcm_pyg.utils import Adjacency
+
+
+def landmarks_of(data: Data, num: int) -> Landmarks:
+    return find_landmarks(Adjacency.from_data(data), num)
 
 
 def chain(costs: list[float], both_ways: bool = True) -> Data:
@@ -28,14 +36,14 @@ def chain(costs: list[float], both_ways: bool = True) -> Data:
 
 
 def test_landmarks_are_far_from_each_other() -> None:
-    found = find_landmarks(chain([1.0, 1.0, 1.0, 1.0, 5.0]), 3)
+    found = landmarks_of(chain([1.0, 1.0, 1.0, 1.0, 5.0]), 3)
     assert found.nodes.tolist() == [5, 0, 4]
     assert found.outward[:, 0].tolist() == [9, 8, 7, 6, 5, 0]
     assert np.array_equal(found.outward, found.inward)
 
 
 def test_landmarks_of_one_way_streets() -> None:
-    found = find_landmarks(chain([1.0, 2.0, 3.0], both_ways=False), 2)
+    found = landmarks_of(chain([1.0, 2.0, 3.0], both_ways=False), 2)
     assert found.nodes.tolist() == [3, 0]
     inf = float('inf')
     assert found.inward[:, 0].tolist() == [6, 5, 3, 0]
@@ -45,7 +53,7 @@ def test_landmarks_of_one_way_streets() -> None:
 
 def test_components_get_landmarks_by_their_size(grid: Data) -> None:
     isolated = torch.bincount(grid.edge_index.flatten(), minlength=100) == 0
-    found = find_landmarks(grid, 6)
+    found = landmarks_of(grid, 6)
     assert not isolated[found.nodes].any()
     tail, head = grid.edge_index
     twice = Data(
@@ -53,7 +61,7 @@ def test_components_get_landmarks_by_their_size(grid: Data) -> None:
         edge_index=torch.cat([grid.edge_index, grid.edge_index + 100], dim=1),
         edge_cost=grid.edge_cost.repeat(2),
     )
-    found = find_landmarks(planning_graph(twice), 6)
+    found = landmarks_of(planning_graph(twice), 6)
     second = int((found.nodes >= 100).sum())
     assert 1 <= second <= 5
     both = np.stack([found.outward, found.inward])
@@ -62,8 +70,8 @@ def test_components_get_landmarks_by_their_size(grid: Data) -> None:
 
 
 def test_no_more_landmarks_than_places() -> None:
-    assert find_landmarks(chain([1.0, 1.0]), 9).nodes.size == 3
-    assert find_landmarks(chain([0.0, 0.0]), 9).nodes.size == 1
+    assert landmarks_of(chain([1.0, 1.0]), 9).nodes.size == 3
+    assert landmarks_of(chain([0.0, 0.0]), 9).nodes.size == 1
 
 
 @settings(deadline=None, max_examples=40)
@@ -71,7 +79,7 @@ def test_no_more_landmarks_than_places() -> None:
 def test_landmarks_against_networkx(data: Data, num_landmarks: int) -> None:
     data = planning_graph(data)
     graph = to_nx(data)
-    found = find_landmarks(data, num_landmarks)
+    found = landmarks_of(data, num_landmarks)
     assert 1 <= found.nodes.size <= num_landmarks
     assert len(set(found.nodes.tolist())) == found.nodes.size
     for column, landmark in enumerate(found.nodes.tolist()):
