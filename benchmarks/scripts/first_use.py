@@ -7,6 +7,7 @@
 
 Every time is taken twice, on the clock and as CPU time, and the load of the
 machine stands beside it: with other work to do, CPU time is the one to read.
+``--cpu`` trains for as many steps as take a minute of CPU time.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -33,6 +35,7 @@ WIDTH = 128
 PAIRS, THREADS = 100_000, 2
 
 FLAGS = part_flags(__doc__, 'learn', 'distance', 'imports')
+FLAGS.add_argument('--cpu', action='store_true', help='budgets in CPU time')
 FLAGS.set_defaults(seeds=[0], pairs=200)
 if __name__ == '__main__':
     FLAGS.parse_args()  # --help does not wait for torch
@@ -40,11 +43,13 @@ if __name__ == '__main__':
 import numpy as np
 import torch
 from scipy.sparse.csgraph import dijkstra
+from torch_geometric.data import Data
 
-from bcm_pyg import CognitiveMap
+from bcm_pyg import CognitiveMap, FitConfig
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.graph import labels_of
 from bcm_pyg.utils import Adjacency
+from benchmarks.lib.cpu_time import milliseconds_per_step
 from benchmarks.lib.graphs import Queries, load, sampled
 from benchmarks.lib.measure import distance_error
 from benchmarks.lib.results import Job, Row, results_for, run_jobs
@@ -52,23 +57,25 @@ from benchmarks.lib.timed_maps import timed_grid, timed_map, timed_road
 
 
 class Times(NamedTuple):
-    """Medians, in seconds."""
+    """Seconds."""
 
     wall: float
     cpu: float
 
 
-def times_of(actions: Sequence[Callable[[], Any]], repeats: int = 1) -> Times:
-    """The time of an action, after each was done once."""
+def times_of(actions: Sequence[Callable[[], Any]], repeats: int = 5) -> Times:
+    """The median of some actions, each the fastest of several times."""
+    best = []
     for action in actions:
         action()
-    wall, cpu = [], []
-    for action in [*actions] * repeats:
-        began = time.perf_counter(), time.process_time()
-        action()
-        wall.append(time.perf_counter() - began[0])
-        cpu.append(time.process_time() - began[1])
-    return Times(statistics.median(wall), statistics.median(cpu))
+        times = []
+        for _ in range(repeats):
+            began = time.perf_counter(), time.process_time()
+            action()
+            wall = time.perf_counter() - began[0]
+            times.append((wall, time.process_time() - began[1]))
+        best.append(list(map(min, zip(*times, strict=True))))
+    return Times(*map(statistics.median, zip(*best, strict=True)))
 
 
 def load_of_machine() -> float:
@@ -89,6 +96,7 @@ def run_learn(args: Any) -> None:
         for seed in args.seeds:
             key = {'part': 'learn', 'graph': name, 'seed': seed}
             key |= {'budget_seconds': seconds, 'num_queries': args.pairs}
+            key['clock'] = 'cpu' if args.cpu else 'wall'
             jobs.append(Job(key, partial(learned, key)))
     run_jobs(results_for('first_use', args.quick), jobs)
 
@@ -103,10 +111,11 @@ def learned(key: Row) -> Row:
         queries = sampled(data, key['num_queries'])
     else:
         data, queries = load(name, key['num_queries'])
+    config = FitConfig(time_budget=key['budget_seconds'], seed=key['seed'])
+    if key['clock'] == 'cpu':
+        config = in_steps(data, config)
     busy, began = load_of_machine(), time.process_time()
-    atlas = CognitiveMap.learn(
-        data, key['budget_seconds'], seed=key['seed'], progress=False
-    )
+    atlas = CognitiveMap.learn(data, config=config, progress=False)
     spent = time.process_time() - began
     with TemporaryDirectory() as folder:
         atlas.save(folder)
@@ -117,7 +126,7 @@ def learned(key: Row) -> Row:
     goals = [names[node] for node in queries.goals.tolist()]
     report = atlas.evaluate(starts, goals)
     pairs = zip(starts, goals, strict=True)
-    route = times_of([partial(atlas.route, *pair) for pair in pairs], 3)
+    route = times_of([partial(atlas.route, *pair) for pair in pairs])
     search = search_times(atlas)
     return {
         'nodes': int(atlas.data.num_nodes),
@@ -131,6 +140,16 @@ def learned(key: Row) -> Row:
         'threads': 1,
         'load': max(busy, load_of_machine()),
     }
+
+
+def in_steps(data: Data, config: FitConfig) -> FitConfig:
+    """As many steps as take the budget of a configuration in CPU time."""
+    first = replace(config, time_budget=None, steps=1)
+    atlas = CognitiveMap.learn(data, config=first, progress=False)
+    core = atlas.data if atlas.simplified is None else atlas.simplified.data
+    assert atlas.model is not None and config.time_budget is not None
+    step = milliseconds_per_step(atlas.model, core, first)
+    return replace(first, steps=max(1, round(1e3 * config.time_budget / step)))
 
 
 def search_times(atlas: CognitiveMap, num: int = 7) -> Times:
@@ -161,15 +180,15 @@ def distances(name: str, num: int) -> Row | None:
     busy = load_of_machine()
     names = np.array(atlas.names)
     ends = sample_queries(atlas.data, num, seed=1)
-    starts, goals = (names[end].tolist() for end in ends)
+    starts, goals = (names[end] for end in ends)
     torch.set_num_threads(THREADS)
-    pair = times_of([partial(atlas.distance, starts, goals)], 7)
+    pair = times_of([partial(atlas.distance, starts, goals)], 15)
     torch.set_num_threads(1)
     search = search_times(atlas)
     rng, curve, size = np.random.default_rng(0), [], 1
     while size <= len(names):
-        some = rng.choice(names, size, replace=False).tolist()
-        asked = [partial(atlas.distance, s, some) for s in starts[:7]]
+        some = rng.choice(names, size, replace=False)
+        asked = [partial(atlas.distance, s, some) for s in starts[:7].tolist()]
         curve.append((size, times_of(asked).cpu))
         if curve[-1][1] > 2 * search.cpu:
             break

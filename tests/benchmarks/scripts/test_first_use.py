@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from time import sleep
 
+import pytest
 import torch
 
+from benchmarks.lib import cpu_time
 from benchmarks.lib.results import Results
 from benchmarks.scripts import first_use
 from benchmarks.scripts.first_use import crossover, times_of
@@ -25,32 +28,38 @@ def test_crossover() -> None:
     assert crossover(curve, 6.0) is None
 
 
-def test_times_of_many_actions() -> None:
-    done: list[str] = []
-    times = times_of([lambda: done.append('a'), lambda: done.append('b')], 2)
-    assert done == ['a', 'b', 'a', 'b', 'a', 'b']  # the first two are warm-up
-    assert times.wall > 0 and times.cpu >= 0
+def test_times_are_those_of_the_fastest_repeat() -> None:
+    pauses = iter([0.0, 0.05, 0.01, 0.05])  # the first is not timed
+    times = times_of([lambda: sleep(next(pauses))], 3)
+    assert 0.01 <= times.wall < 0.05 and times.cpu < times.wall
 
 
-def test_learn_and_distance(folders: Path) -> None:
+def test_learn_and_distance(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     threads = torch.get_num_threads()
     flags = ['--quick', '--pairs', '5', '--budget', '0.2']
+    monkeypatch.setattr(cpu_time, 'WARM', 1)
+    monkeypatch.setattr(cpu_time, 'TIMED', 4)
     try:
         for _ in range(2):  # the second time there is nothing to do
             first_use.main([*flags, '--learn', '--distance'])
+        first_use.main([*flags, '--learn', '--cpu'])
     finally:
         torch.set_num_threads(threads)
     path = folders / 'quick' / 'first_use.json'
-    learned, timed = json.loads(path.read_text())['rows']
+    learned, timed, by_cpu = json.loads(path.read_text())['rows']
     assert learned['nodes'] == 84  # the U of side 10 without its walls
     assert learned['success_rate'] == 1 and learned['gap'] >= 0
     assert learned['route_ms'] > 0 and learned['threads'] == 1
     assert 0 < timed['distance_error'] < 10
     sizes = [size for size, _ in timed['curve']]
     assert sizes == [2**k for k in range(len(sizes))]
+    assert (learned['clock'], by_cpu['clock']) == ('wall', 'cpu')
+    assert by_cpu['steps'] > 0 and by_cpu['train_cpu_seconds'] > 0
     for row in (learned, timed):
         Results('first_use').add(row)
-    assert '| ushape10 | 84 | 0 / ' in tables.first_use()
+    assert '| ushape10 | 84 | 0 on the clock | ' in tables.first_use()
     assert '| U, wide | 1,600 | ' in tables.distances()
     assert ' goals of a start | ' in tables.crossovers()
 
