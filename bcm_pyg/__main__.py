@@ -55,8 +55,7 @@ def route(args: argparse.Namespace) -> int:
         if file is not None:
             _check_output(file)
     atlas = _load(args)
-    plan = atlas.routes([_name(atlas, args.start)], [_name(atlas, args.goal)])
-    found = plan[0]
+    found = atlas.route(_name(atlas, args.start), _name(atlas, args.goal))
     facts = {
         'start': found.start,
         'goal': found.goal,
@@ -71,9 +70,7 @@ def route(args: argparse.Namespace) -> int:
         _show(args, facts, f'{ends}: there is no route')
         return 1
     if args.geojson is not None:
-        from bcm_pyg.export import to_geojson
-
-        to_geojson(plan, atlas.data, args.geojson)
+        atlas.to_geojson(found, args.geojson)
     if args.plot is not None:
         _plot(atlas, found, args.plot)
     text = f'{ends}: cost {found.cost:.6g}, {found.hops} hops'
@@ -266,8 +263,12 @@ def _parser() -> argparse.ArgumentParser:
         'bcm route map Ayr Deal',
         'bcm route map 3,4 17,2 --plot route.png',
         'bcm route map Ayr Deal --json',
+        'bcm route map --json -- -7,2 -3,4',
     )
-    verb.add_argument('start', help='name of the first node')
+    verb.add_argument(
+        'start',
+        help='name of the first node; one that begins with a minus after --',
+    )
     verb.add_argument('goal', help='name of the last node')
     verb.add_argument('--geojson', type=Path, metavar='FILE', help='to write')
     verb.add_argument('--plot', type=Path, metavar='FILE', help='to draw')
