@@ -5,6 +5,7 @@ import json
 import math
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -202,6 +203,12 @@ def _plain(value: Any) -> Any:
     return value if known else str(value)
 
 
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning in one line, without the code that it is from."""
+    text = ' '.join(str(message).split())
+    print(f'bcm: warning: {_shown(text)}', file=sys.stderr)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that raises instead of leaving the process."""
 
@@ -290,7 +297,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command, and returns its exit code."""
     try:
         args = _parser().parse_args(argv)
-        code: int = args.run(args)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            code: int = args.run(args)
         sys.stdout.flush()  # a closed pipe is found out here
         return code
     except BrokenPipeError:  # as of `bcm route ... | head -1`

@@ -87,6 +87,21 @@ def test_route(folder, capsys):
     assert f'cost {want.cost:.6g}, {want.hops} hops' in text
 
 
+@pytest.mark.filterwarnings('always:the graph has no coordinates')
+def test_a_warning_is_one_line(tmp_path, capsys):
+    graph = streets('towns')
+    for town in graph:
+        graph.nodes[town].clear()
+    nx.write_graphml(graph, tmp_path / 'towns.graphml')
+    command = f'learn {tmp_path}/towns.graphml --budget 0 --out {tmp_path}/map'
+    assert main(shlex.split(command)) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if 'warning' in line] == lines[:1]
+    assert lines[0].startswith('bcm: warning: the graph has no coordinates')
+    code, found = run(f"route {tmp_path}/map 'Town 00' 'Town 54'", capsys)
+    assert code == 0 and 'Town 54' in found
+
+
 def test_files_of_a_route(folder, capsys):
     files = f'--geojson {folder}/r.geojson --plot {folder}/r.png'
     code, _ = run(f"route {folder}/map 'Town 00' 'Town 54' {files}", capsys)
@@ -181,7 +196,9 @@ def test_no_route(folder, capsys, monkeypatch):
         ('route map "Town 0" "Town 00"', 'did you mean'),
         ('route map "Town 00" "Town 01" --geojson a/b', 'there is no folder a'),
         ('route map "Town 00" "Town 01" --plot r.doc', 'r.doc'),
+        ('evaluate map --queries 0', 'queries must be an int of at least 1'),
         ('evaluate map --queries -3', 'must be an int'),
+        ('route map "Town 00" "Town 54" --plot .', 'is a folder'),
         ('info towns.graphml', 'towns.graphml'),
         ('explore map', 'required: --out'),
     ],

@@ -247,6 +247,7 @@ class NamedPlanner:
             seed (int, optional): Of the draw. (default: :obj:`42`)
         """
         if goals is None:
+            check_int('queries', queries, 1)
             drawn = sample_queries(self.data, queries, seed)
             return evaluate(self.planner, self.data, *drawn)
         given = self._queries(queries, goals)
