@@ -24,6 +24,7 @@ from bcm_pyg.graph import (
 from bcm_pyg.graph.planning_graph import owner_of, take
 from bcm_pyg.nn import BCM
 from bcm_pyg.planning import Corridor, Planner, Readout
+from bcm_pyg.planning.readouts import resolve_readout
 from bcm_pyg.training import FitConfig, History, fit
 from bcm_pyg.training.snapshots import Recorder, Snapshot
 
@@ -154,9 +155,12 @@ class CognitiveMap(NamedPlanner):
             progress (bool, optional): Whether to show a bar. (default: in a
                 terminal)
         """
-        data = largest_component(as_graph(graph))
+        readout = None if readout is None else resolve_readout(readout)
         if config is None:
             config = FitConfig(time_budget=budget, seed=seed)
+        elif not isinstance(config, FitConfig):
+            raise BCMError(f'config must be a FitConfig (got {config!r:.80})')
+        data = largest_component(as_graph(graph))
         core, simplified = data, None
         if simplify:
             try:

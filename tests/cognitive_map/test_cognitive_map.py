@@ -228,6 +228,28 @@ def test_settings_are_passed_on() -> None:
     assert atlas.simplified is None
 
 
+@pytest.mark.parametrize(
+    ('settings', 'match'),
+    [
+        ({'readout': 'zigzag'}, "readout 'zigzag' is not one of"),
+        ({'readout': 5}, 'readout'),
+        ({'config': 5}, r'config must be a FitConfig \(got 5\)'),
+        ({'budget': 'long'}, 'time_budget must be'),
+        ({'snapshots': -1}, 'snapshots must be'),
+        ({'encoder': 'no'}, "unknown encoder 'no'"),
+    ],
+)
+def test_bad_settings_are_found_before_training(
+    settings: dict, match: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit(*args: object, **kwargs: object) -> None:
+        pytest.fail('it was trained')
+
+    monkeypatch.setattr('bcm_pyg.cognitive_map.cognitive_map.fit', fit)
+    with pytest.raises(BCMError, match=match):
+        CognitiveMap.learn(streets(), **settings)
+
+
 def test_same_seed_same_map_and_random_numbers_stay() -> None:
     before = torch.get_rng_state()
     first, again = learn(streets()), learn(streets())
