@@ -36,9 +36,10 @@ def learn(args: argparse.Namespace) -> int:
     if args.out.exists() and not args.out.is_dir():
         raise BCMError(f'{args.out} is a file, and a map is a folder')
     from bcm_pyg import CognitiveMap
+    from bcm_pyg.graph import read_graph
 
     atlas = CognitiveMap.learn(
-        args.graph,
+        read_graph(args.graph, args.cost),
         args.budget,
         encoder=args.encoder,
         simplify=not args.full,
@@ -246,6 +247,7 @@ def _parser() -> argparse.ArgumentParser:
     verb = add(
         learn,
         'bcm learn streets.graphml --budget 300 --out map',
+        'bcm learn streets.graphml --cost travel_time --out map',
         'bcm learn dungeon.map --out dungeon --seed 7',
     )
     verb.add_argument(
@@ -258,6 +260,11 @@ def _parser() -> argparse.ArgumentParser:
         default=300,
         metavar='SECONDS',
         help='time to train (default: 300)',
+    )
+    verb.add_argument(
+        '--cost',
+        metavar='NAME',
+        help='edge attribute of a .graphml file that holds the costs',
     )
     verb.add_argument('--encoder', help='name of an encoder (default: ours)')
     verb.add_argument(

@@ -66,7 +66,7 @@ class Names:
     def _from_numbers(self, names: Any) -> np.ndarray | None:
         """The nodes of many numbers, if all names are numbers; None if not.
 
-        A search in a sorted array reads less memory than a dictionary.
+        Arrays read less memory than a dictionary.
         """
         if self._numbers is None or not isinstance(
             names, (list, np.ndarray, Tensor)
@@ -79,7 +79,11 @@ class Names:
         if asked.ndim != 1 or asked.dtype.kind != 'i':
             return None
         known, node = self._numbers
-        at = np.searchsorted(known, asked).clip(max=known.size - 1)
+        if int(known[-1]) - int(known[0]) == known.size - 1:  # none left out
+            at = asked.astype(np.int64) - known[0]
+            at[(at < 0) | (at >= known.size)] = 0
+        else:
+            at = np.searchsorted(known, asked).clip(max=known.size - 1)
         # An unknown name gets its error elsewhere.
         return node[at] if bool((known[at] == asked).all()) else None
 

@@ -55,7 +55,12 @@ def test_what_names_may_come_in() -> None:
 
 
 @given(
-    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, unique=True),
+    st.one_of(
+        st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, unique=True),
+        st.integers(-(2**63), 2**63 - 5).flatmap(
+            lambda first: st.permutations(range(first, first + 4))
+        ),
+    ),
     st.data(),
 )
 def test_many_numbers_are_found_as_one_by_one(names: list, draw) -> None:
