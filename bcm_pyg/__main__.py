@@ -5,6 +5,7 @@ import json
 import math
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -35,9 +36,10 @@ def learn(args: argparse.Namespace) -> int:
     if args.out.exists() and not args.out.is_dir():
         raise BCMError(f'{args.out} is a file, and a map is a folder')
     from bcm_pyg import CognitiveMap
+    from bcm_pyg.graph import read_graph
 
     atlas = CognitiveMap.learn(
-        args.graph,
+        read_graph(args.graph, args.cost),
         args.budget,
         encoder=args.encoder,
         simplify=not args.full,
@@ -55,8 +57,7 @@ def route(args: argparse.Namespace) -> int:
         if file is not None:
             _check_output(file)
     atlas = _load(args)
-    plan = atlas.routes([_name(atlas, args.start)], [_name(atlas, args.goal)])
-    found = plan[0]
+    found = atlas.route(_name(atlas, args.start), _name(atlas, args.goal))
     facts = {
         'start': found.start,
         'goal': found.goal,
@@ -71,9 +72,7 @@ def route(args: argparse.Namespace) -> int:
         _show(args, facts, f'{ends}: there is no route')
         return 1
     if args.geojson is not None:
-        from bcm_pyg.export import to_geojson
-
-        to_geojson(plan, atlas.data, args.geojson)
+        atlas.to_geojson(found, args.geojson)
     if args.plot is not None:
         _plot(atlas, found, args.plot)
     text = f'{ends}: cost {found.cost:.6g}, {found.hops} hops'
@@ -205,6 +204,12 @@ def _plain(value: Any) -> Any:
     return value if known else str(value)
 
 
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning in one line, without the code that it is from."""
+    text = ' '.join(str(message).split())
+    print(f'bcm: warning: {_shown(text)}', file=sys.stderr)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that raises instead of leaving the process."""
 
@@ -242,6 +247,7 @@ def _parser() -> argparse.ArgumentParser:
     verb = add(
         learn,
         'bcm learn streets.graphml --budget 300 --out map',
+        'bcm learn streets.graphml --cost travel_time --out map',
         'bcm learn dungeon.map --out dungeon --seed 7',
     )
     verb.add_argument(
@@ -255,6 +261,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar='SECONDS',
         help='time to train (default: 300)',
     )
+    verb.add_argument(
+        '--cost',
+        metavar='NAME',
+        help='edge attribute of a .graphml file that holds the costs',
+    )
     verb.add_argument('--encoder', help='name of an encoder (default: ours)')
     verb.add_argument(
         '--full', action='store_true', help='do not simplify the graph'
@@ -266,8 +277,12 @@ def _parser() -> argparse.ArgumentParser:
         'bcm route map Ayr Deal',
         'bcm route map 3,4 17,2 --plot route.png',
         'bcm route map Ayr Deal --json',
+        'bcm route map --json -- -7,2 -3,4',
     )
-    verb.add_argument('start', help='name of the first node')
+    verb.add_argument(
+        'start',
+        help='name of the first node; one that begins with a minus after --',
+    )
     verb.add_argument('goal', help='name of the last node')
     verb.add_argument('--geojson', type=Path, metavar='FILE', help='to write')
     verb.add_argument('--plot', type=Path, metavar='FILE', help='to draw')
@@ -289,7 +304,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command, and returns its exit code."""
     try:
         args = _parser().parse_args(argv)
-        code: int = args.run(args)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            code: int = args.run(args)
         sys.stdout.flush()  # a closed pipe is found out here
         return code
     except BrokenPipeError:  # as of `bcm route ... | head -1`

@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.geo import node_lonlat, source_positions
 from bcm_pyg.graph import route_lines
+from bcm_pyg.graph.planning_graph import check_pos
 from bcm_pyg.planning import Plan
 from bcm_pyg.utils import as_path, replace_file
 
@@ -37,7 +38,8 @@ def to_geojson(
         data (torch_geometric.data.Data): The graph that was planned on. If it
             has :obj:`lonlat`, these are written, longitudes from -180 to 180; a
             route across the 180th meridian is cut into a multi line string.
-            Otherwise the coordinates of the source are written, at most three.
+            Otherwise the coordinates of the source are written, at most three;
+            on a grid these are row and column.
         path (str or os.PathLike, optional): The file to write, in full or not
             at all. (default: :obj:`None`)
 
@@ -106,6 +108,7 @@ def _lines(plan: Plan, data: Data) -> tuple[list[np.ndarray], bool]:
     points = node_lonlat(data)
     on_globe = points is not None
     if points is None:
+        check_pos(data, 'GeoJSON')
         points = source_positions(data)[:, :3]
         if points.shape[1] < 2:
             raise BCMError(

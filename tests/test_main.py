@@ -87,6 +87,39 @@ def test_route(folder, capsys):
     assert f'cost {want.cost:.6g}, {want.hops} hops' in text
 
 
+@pytest.mark.filterwarnings('always:the graph has no coordinates')
+def test_a_warning_is_one_line(tmp_path, capsys):
+    graph = streets('towns')
+    for town in graph:
+        graph.nodes[town].clear()
+    nx.write_graphml(graph, tmp_path / 'towns.graphml')
+    command = f'learn {tmp_path}/towns.graphml --budget 0 --out {tmp_path}/map'
+    assert main(shlex.split(command)) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if 'warning' in line] == lines[:1]
+    assert lines[0].startswith('bcm: warning: the graph has no coordinates')
+    code, found = run(f"route {tmp_path}/map 'Town 00' 'Town 54'", capsys)
+    assert code == 0 and 'Town 54' in found
+
+
+def test_costs_by_name(tmp_path, capsys):
+    graph = streets('towns')
+    for ends in graph.edges:
+        graph.edges[ends]['time'] = 60 * graph.edges[ends]['length']
+    nx.write_graphml(graph, tmp_path / 'towns.graphml')
+    command = f'learn {tmp_path}/towns.graphml --budget 0 --out {tmp_path}/map'
+    assert "['length', 'time']" in refused(command, capsys)
+    assert not (tmp_path / 'map').exists()
+    with pytest.warns(UserWarning, match='untrained'):
+        atlas = CognitiveMap.learn(streets('towns'), budget=0)
+    want = 60 * atlas.route('Town 00', 'Town 01').cost
+    assert main(shlex.split(f'{command} --cost time')) == 0
+    capsys.readouterr()
+    ends = f"{tmp_path}/map 'Town 00' 'Town 01'"
+    found = run(f'route {ends} --json', capsys)[1]
+    assert found['cost'] == pytest.approx(want, rel=1e-5)
+
+
 def test_files_of_a_route(folder, capsys):
     files = f'--geojson {folder}/r.geojson --plot {folder}/r.png'
     code, _ = run(f"route {folder}/map 'Town 00' 'Town 54' {files}", capsys)
@@ -174,6 +207,8 @@ def test_no_route(folder, capsys, monkeypatch):
         ('learn towns.graphml --out new --budget -1', 'time_budget must be'),
         ('learn towns.graphml --out new --budget soon', 'invalid float'),
         ('learn towns.graphml --out new --encoder no', "unknown encoder 'no'"),
+        ('learn towns.graphml --out new --cost toll', "has no 'toll'"),
+        ('learn empty.npz --out new --cost toll', 'has costs of its own'),
         ('learn towns.graphml --out a/b/c', 'there is no folder a/b'),
         ('learn towns.graphml --out towns.graphml', 'a map is a folder'),
         ('route nowhere A B', 'nowhere'),
@@ -181,7 +216,9 @@ def test_no_route(folder, capsys, monkeypatch):
         ('route map "Town 0" "Town 00"', 'did you mean'),
         ('route map "Town 00" "Town 01" --geojson a/b', 'there is no folder a'),
         ('route map "Town 00" "Town 01" --plot r.doc', 'r.doc'),
+        ('evaluate map --queries 0', 'queries must be an int of at least 1'),
         ('evaluate map --queries -3', 'must be an int'),
+        ('route map "Town 00" "Town 54" --plot .', 'is a folder'),
         ('info towns.graphml', 'towns.graphml'),
         ('explore map', 'required: --out'),
     ],
@@ -209,7 +246,8 @@ def test_what_ctrl_c_leaves_is_kept(folder, capsys, monkeypatch):
     atlas.history.interrupted = True
     monkeypatch.setattr(CognitiveMap, 'learn', lambda *a, **b: atlas)
     out = folder / 'stopped'
-    assert main(['learn', 'towns.graphml', '--out', str(out)]) == 130
+    towns = str(folder / 'towns.graphml')
+    assert main(['learn', towns, '--out', str(out)]) == 130
     assert CognitiveMap.load(out).names == atlas.names
 
 

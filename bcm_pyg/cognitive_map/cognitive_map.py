@@ -24,6 +24,7 @@ from bcm_pyg.graph import (
 from bcm_pyg.graph.planning_graph import owner_of, take
 from bcm_pyg.nn import BCM
 from bcm_pyg.planning import Corridor, Planner, Readout
+from bcm_pyg.planning.readouts import resolve_readout
 from bcm_pyg.training import FitConfig, History, fit
 from bcm_pyg.training.snapshots import Recorder, Snapshot
 
@@ -137,7 +138,8 @@ class CognitiveMap(NamedPlanner):
                 blocked.
             budget (float, optional): Seconds of training. (default: 300)
             encoder (str or torch.nn.Module, optional): As in
-                :meth:`BCM.from_data`. (default: :obj:`None`)
+                :meth:`BCM.from_data`. (default: :obj:`"interaction"`; of a
+                graph without coordinates :obj:`"landmark"`, with a warning)
             config (FitConfig, optional): How to train, in place of
                 :obj:`budget` and :obj:`seed`. (default: :obj:`None`)
             readout (Readout or str, optional): How routes are read. (default:
@@ -153,9 +155,12 @@ class CognitiveMap(NamedPlanner):
             progress (bool, optional): Whether to show a bar. (default: in a
                 terminal)
         """
-        data = largest_component(as_graph(graph))
+        readout = None if readout is None else resolve_readout(readout)
         if config is None:
             config = FitConfig(time_budget=budget, seed=seed)
+        elif not isinstance(config, FitConfig):
+            raise BCMError(f'config must be a FitConfig (got {config!r:.80})')
+        data = largest_component(as_graph(graph))
         core, simplified = data, None
         if simplify:
             try:
@@ -312,6 +317,16 @@ class CognitiveMap(NamedPlanner):
                 data.edge_cost[self._edges(costs)] = values
             else:
                 data.edge_cost = torch.as_tensor(costs)
+            cost = data.edge_cost
+            if cost.shape == self.data.edge_cost.shape:
+                bad = ~((cost >= 0) & cost.isfinite())
+                if bool(bad.any()):
+                    edge = int(bad.nonzero()[0])
+                    tail, head = self._edge_names(edge)
+                    raise BCMError(
+                        'costs must be finite and not negative (got '
+                        f'{float(cost[edge])} from {tail!r} to {head!r})'
+                    )
         except (TypeError, ValueError, RuntimeError) as error:
             if isinstance(error, BCMError):
                 raise
@@ -351,22 +366,6 @@ class CognitiveMap(NamedPlanner):
             except BCMError:  # no edge is left between nodes that stay
                 return type(self)(out.data)
         return out
-
-    def _edges(self, pairs: Iterable[tuple[Any, Any]]) -> Tensor:
-        """Ids of the edges between pairs of names."""
-        listed = list(pairs)
-        for pair in listed:
-            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise BCMError(
-                    f'an edge is a pair of names, tail and head (got '
-                    f'{pair!r:.80})'
-                )
-        ends = [[self._names.node(pair[i]) for pair in listed] for i in (0, 1)]
-        edge = self._adjacency.edge_ids(*torch.tensor(ends, dtype=torch.long))
-        if bool((edge < 0).any()):
-            bad = listed[int((edge < 0).nonzero()[0])]
-            raise BCMError(f'there is no edge from {bad[0]!r} to {bad[1]!r}')
-        return edge
 
     def __repr__(self) -> str:
         stays = ''

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from scipy.sparse.csgraph import dijkstra
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 from torch_geometric.data import Data
 
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries
 from bcm_pyg.errors import BCMError
+from bcm_pyg.export import to_geojson
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.graph.names import Names
 from bcm_pyg.metrics import Report, evaluate
@@ -120,9 +123,7 @@ class NamedPlanner:
         routes = alternative_routes(self._adjacency, *ends, k, share, factor)
         if not routes:
             return []
-        nodes = torch.nn.utils.rnn.pad_sequence(
-            list(map(torch.tensor, routes)), True, -1
-        )
+        nodes = pad_sequence(list(map(torch.tensor, routes)), True, -1)
         cost = self._adjacency.route_costs(nodes)
         none = torch.zeros(len(routes), dtype=torch.long)
         plan = Plan.from_routes(cost, nodes, none)
@@ -155,7 +156,7 @@ class NamedPlanner:
             start (Any): The start.
             limit (float): The most it may cost to get there.
             exact (bool, optional): Whether to search instead of estimating,
-                which is also faster. (default: :obj:`False`)
+                which is also faster here. (default: :obj:`False`)
         """
         check_float('limit', limit)
         everywhere = np.arange(len(self._names))
@@ -176,7 +177,8 @@ class NamedPlanner:
             among (Any): Names of the nodes to choose from.
             k (int, optional): How many. (default: :obj:`3`)
             exact (bool, optional): Whether to search instead of estimating,
-                which is also faster. (default: :obj:`False`)
+                which is also faster among many nodes or on small graphs.
+                (default: :obj:`False`)
         """
         check_int('k', k, 1)
         nodes = np.unique(self._names.nodes(among))
@@ -203,6 +205,32 @@ class NamedPlanner:
             out[part] = dijkstra(graph, indices=starts[part])[:, goals]
         return out
 
+    def _edges(self, pairs: Iterable[tuple[Any, Any]]) -> Tensor:
+        """Ids of the edges between pairs of names."""
+        if not isinstance(pairs, Iterable):
+            raise BCMError(
+                'edges must be a list of pairs of names, tail and head (got '
+                f'{pairs!r:.80})'
+            )
+        listed = list(pairs)
+        for pair in listed:
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise BCMError(
+                    f'an edge is a pair of names, tail and head (got '
+                    f'{pair!r:.80})'
+                )
+        ends = [[self._names.node(pair[i]) for pair in listed] for i in (0, 1)]
+        edge = self._adjacency.edge_ids(*torch.tensor(ends, dtype=torch.long))
+        if bool((edge < 0).any()):
+            bad = listed[int((edge < 0).nonzero()[0])]
+            raise BCMError(f'there is no edge from {bad[0]!r} to {bad[1]!r}')
+        return edge
+
+    def _edge_names(self, edge: int) -> tuple[Any, Any]:
+        """Names of tail and head of an edge."""
+        tail, head = self.data.edge_index[:, edge].tolist()
+        return self._names.of[tail], self._names.of[head]
+
     @property
     def _adjacency(self) -> Adjacency:
         return Adjacency.from_data(self.data)
@@ -219,6 +247,7 @@ class NamedPlanner:
             seed (int, optional): Of the draw. (default: :obj:`42`)
         """
         if goals is None:
+            check_int('queries', queries, 1)
             drawn = sample_queries(self.data, queries, seed)
             return evaluate(self.planner, self.data, *drawn)
         given = self._queries(queries, goals)
@@ -237,18 +266,61 @@ class NamedPlanner:
         if isinstance(routes, Plan):
             return plot_route(self.data, routes, **kwargs)
         if isinstance(routes, Route):
-            return plot_route(self.data, self._plan_of(routes), **kwargs)
+            return plot_route(self.data, self._plan_of([routes]), **kwargs)
         plans = {
-            f'route {number}': self._plan_of(route)
-            for number, route in enumerate(routes, start=1)
+            f'route {number}': self._plan_of([route])
+            for number, route in enumerate(_listed(routes), start=1)
         }
         return plot_route(self.data, plans, **kwargs)
 
-    def _plan_of(self, route: Route) -> Plan:
-        if not isinstance(route, Route):
-            kind = type(route).__name__
-            raise BCMError(f'routes must be of this map (got {kind})')
-        nodes = torch.from_numpy(self._names.nodes(route.nodes))[None]
-        nodes = nodes if nodes.numel() else torch.tensor([[-1]])
-        cost = torch.tensor([route.cost], dtype=torch.float64)
-        return Plan.from_routes(cost, nodes, torch.tensor([route.expansions]))
+    def to_geojson(
+        self,
+        routes: Route | Plan | Sequence[Route],
+        path: str | PathLike[str] | None = None,
+    ) -> dict[str, Any]:
+        """One or several routes as GeoJSON, and a file of it.
+
+        Args:
+            routes (Route or Plan or Sequence[Route]): The routes.
+            path (str or os.PathLike, optional): The file to write. (default:
+                :obj:`None`)
+
+        Returns:
+            See :func:`bcm_pyg.export.to_geojson`.
+        """
+        plan = routes
+        if not isinstance(plan, Plan):
+            one = isinstance(routes, Route)
+            plan = self._plan_of([routes] if one else _listed(routes))
+        return to_geojson(plan, self.data, path)
+
+    def _plan_of(self, routes: Sequence[Any]) -> Plan:
+        for route in routes:
+            if not isinstance(route, Route):
+                kind = type(route).__name__
+                raise BCMError(f'routes must be of this map (got {kind})')
+        nodes = pad_sequence(
+            [
+                torch.from_numpy(self._names.nodes(route.nodes))
+                if route.nodes
+                else torch.tensor([-1])
+                for route in routes
+            ],
+            batch_first=True,
+            padding_value=-1,
+        )
+        cost = torch.tensor(
+            [route.cost for route in routes], dtype=torch.float64
+        )
+        expansions = torch.tensor([route.expansions for route in routes])
+        return Plan.from_routes(cost, nodes, expansions)
+
+
+def _listed(routes: Any) -> list[Any]:
+    if not isinstance(routes, Iterable) or isinstance(routes, str):
+        kind = type(routes).__name__
+        raise BCMError(f'routes must be a Route, a Plan or a list (got {kind})')
+    listed = list(routes)
+    if not listed:
+        raise BCMError('there are no routes in the list')
+    return listed

@@ -28,7 +28,7 @@ def graph_to_tensors(data: Data) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
     Node names (:obj:`node_id`) may be strings, numbers, and tuples of them.
     Attributes that are not tensors, arrays of numbers, numbers or strings are
-    left out.
+    left out. Nodes of a graph without coordinates get names if they have none.
     """
     values: dict[str, Any] = {}
     tensors: dict[str, Tensor] = {}
@@ -43,6 +43,9 @@ def graph_to_tensors(data: Data) -> tuple[dict[str, Any], dict[str, Tensor]]:
         names = [_as_json(name) for name in labels_of(data)]
         content = json.dumps(names, allow_nan=False).encode()
         tensors[NAMES] = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+    elif 'node_id' not in tensors and 'pos' not in tensors:
+        # A number alone could claim any size.
+        tensors['node_id'] = torch.arange(int(data.num_nodes))
     return values, tensors
 
 
@@ -65,6 +68,8 @@ def graph_from_tensors(
         if not isinstance(names, list):
             raise BCMError('the names of nodes are not a list')
         out.node_id = as_node_id([_from_json(name) for name in names])
+    if 'pos' not in tensors and 'node_id' in out:
+        out.num_nodes = len(out.node_id)
     out = planning_graph(out)
     check_distinct(labels_of(out))
     return out

@@ -1,3 +1,4 @@
+import warnings
 from os import PathLike
 from typing import Any, Self
 
@@ -21,6 +22,9 @@ from .scoring import block_scores, evaluating, plain_scores
 from .transition import WIDTH, Transition
 
 TERMINALS = ('calibrated', 'paper')
+
+#: The encoder of graphs without coordinates, by default.
+BLIND = 'landmark'
 
 #: Costs that change by more than this factor are taken for other units.
 OTHER_UNITS = 4.0
@@ -121,7 +125,9 @@ class BCM(torch.nn.Module):
             data (torch_geometric.data.Data): The graph.
             encoder (str or torch.nn.Module, optional): :obj:`"interaction"`,
                 :obj:`"one_hot"`, :obj:`"k_hot"`, :obj:`"gnn"`, the name of a
-                registered one, or a module. (default: the interaction encoder)
+                registered one, or a module. (default: :obj:`"interaction"`;
+                of a graph without coordinates :obj:`"landmark"`, with a
+                warning)
             terminal (str, optional): The terminal convention. (default:
                 :obj:`"calibrated"`)
             hidden_channels (int, optional): Width of all three layers of the
@@ -136,8 +142,18 @@ class BCM(torch.nn.Module):
         data = planning_graph(data)
         warn_of_scales(data, stacklevel=2)
         given = encoder
-        if encoder is None or isinstance(encoder, str):
-            encoder = encoder_resolver(encoder or 'interaction', data, **kwargs)
+        if encoder is None:
+            encoder = 'interaction' if data.get('pos') is not None else BLIND
+            if encoder == BLIND:
+                warnings.warn(
+                    'the graph has no coordinates: the map sees nodes by their '
+                    f'exact distances to a few landmarks, encoder={BLIND!r}. '
+                    'Pass that if it is meant; otherwise set data.pos, or '
+                    'name coordinates with from_networkx(graph, pos=...)',
+                    stacklevel=2,
+                )
+        if isinstance(encoder, str):
+            encoder = encoder_resolver(encoder, data, **kwargs)
         elif kwargs:
             raise BCMError(
                 f'arguments {tuple(kwargs)} go with the name of an encoder, '
@@ -166,7 +182,8 @@ class BCM(torch.nn.Module):
         random initialisation.
         """
         kwargs.setdefault('hidden_channels', 256)
-        if encoder is None or encoder == 'interaction':
+        encoder = 'interaction' if encoder is None else encoder
+        if encoder == 'interaction':
             kwargs.setdefault('init', 'random')
         return cls.from_data(data, encoder, terminal='paper', **kwargs)
 
@@ -352,7 +369,7 @@ class BCM(torch.nn.Module):
             f'terminal={self.terminal!r}, '
             f'cost_scale={float(self.cost_scale):.4g}, '
             f'parameters={self.num_parameters():,}, '
-            f'trained_steps={self.info.training.get("steps", 0)}'
+            f'last_training={self.info.training.get("steps", 0)} steps'
         )
 
 

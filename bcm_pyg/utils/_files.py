@@ -92,6 +92,8 @@ def memory_for(size: int, max_bytes: int | None) -> int:
 
 def replace_file(path: Path, content: bytes) -> None:
     """Writes a file so that it is there in full or not at all."""
+    if path.is_dir():
+        raise IsADirectoryError(f'{path!s:.200} is a folder')
     temporary = path.with_name(f'.{path.name}.{secrets.token_hex(4)}.part')
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, 'O_BINARY', 0)
     handle = os.open(temporary, flags, 0o666)  # less what the umask takes

@@ -21,6 +21,7 @@ from benchmarks.lib.results import FOLDER, figure_folder
 from benchmarks.plots import learning, real, speed, widths
 from benchmarks.tables.baselines import BASELINE_TABLES
 from benchmarks.tables.choice import CHOICE_TABLES
+from benchmarks.tables.first_use import FIRST_USE_TABLES
 from benchmarks.tables.paper import PAPER_TABLES
 from benchmarks.tables.planning import PLANNING_TABLES
 from benchmarks.tables.real import REAL_TABLES
@@ -38,6 +39,7 @@ FILES = [
 TABLES: dict[str, Callable[[], str]] = {
     **BASELINE_TABLES,
     **CHOICE_TABLES,
+    **FIRST_USE_TABLES,
     **TRAINING_TABLES,
     **PAPER_TABLES,
     **PLANNING_TABLES,

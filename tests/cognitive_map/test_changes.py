@@ -81,10 +81,11 @@ def test_close_until_exact_search_is_left() -> None:
         ([('a0', 'nowhere')], 'is not a node'),
         (['a0'], 'pair of names'),
         ([5], 'pair of names'),
+        (1, r'edges must be a list of pairs of names, .*got 1\)'),
         ([('a0', 'a1', 0)], 'pair of names'),
     ],
 )
-def test_bad_edges(edges: list, match: str) -> None:
+def test_bad_edges(edges: object, match: str) -> None:
     with pytest.raises(BCMError, match=match):
         trained().close(edges)
 
@@ -104,13 +105,23 @@ def test_update_by_names_and_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    'costs',
-    [{('a0', 'a0'): 1.0}, {('a0', 'b0'): -1.0}, {('a0', 'b0'): 'x'}, [1.0]],
+    ('costs', 'match'),
+    [
+        ({('a0', 'a0'): 1.0}, "no edge from 'a0' to 'a0'"),
+        ({('a0', 'b0'): 1.0, ('b0', 'a0'): -1.0}, "got -1.0 from 'b0' to 'a0'"),
+        ({('a0', 'b0'): float('nan')}, "got nan from 'a0' to 'b0'"),
+        ({('a0', 'b0'): 'x'}, 'must hold numbers'),
+        ({'a0': 1.0}, 'pair of names'),
+        ([1.0], 'edge_cost'),
+        ([-1.0] * len(EDGES), "got -1.0 from 'a0' to 'a1'"),
+        (5, 'edge_cost'),
+        ([1j] * len(EDGES), 'must hold numbers'),
+    ],
 )
-def test_bad_costs_change_nothing(costs: object) -> None:
+def test_bad_costs_change_nothing(costs: object, match: str) -> None:
     atlas = trained()
     before = copy.copy(vars(atlas))
-    with pytest.raises(BCMError):
+    with pytest.raises(BCMError, match=match):
         atlas.update(costs, budget=1)
     assert all(vars(atlas)[key] is value for key, value in before.items())
 

@@ -1,3 +1,6 @@
+import json
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -97,8 +100,62 @@ def test_plot() -> None:
         atlas.alternatives('a0', 'e4'),
     ):
         assert len(atlas.plot(routes).lines) > 0
-    with pytest.raises(BCMError, match='routes must be'):
-        atlas.plot([5])
+    for bad in ([5], 3, 'a0', None):
+        with pytest.raises(BCMError, match='routes must be'):
+            atlas.plot(bad)
+    with pytest.raises(BCMError, match='no routes'):
+        atlas.plot([])
+
+
+def test_geojson_of_routes(tmp_path: Path) -> None:
+    atlas = trained()
+    route, file = atlas.route('end1', 'e4'), tmp_path / 'route.geojson'
+    (feature,) = atlas.to_geojson(route, file)['features']
+    assert json.loads(file.read_text())['features'] == [feature]
+    assert feature['properties']['start'] == 'end1'
+    assert feature['properties']['cost'] == route.cost
+    points = [streets().nodes[name] for name in route.nodes]
+    assert feature['geometry']['coordinates'] == [
+        pytest.approx([point['x'], point['y']], abs=1e-5) for point in points
+    ]
+    plan = atlas.routes(['a0', 'end1'], ['e4', 'e4'])
+    assert atlas.to_geojson(list(plan)) == atlas.to_geojson(plan)
+    lost = atlas.close([('b2', 'end0')]).route('e4', 'end1')
+    both = atlas.to_geojson([lost, route])['features']
+    assert both[0]['geometry'] is None and both[1]['geometry'] is not None
+    for bad in (5, [5], []):
+        with pytest.raises(BCMError, match='routes'):
+            atlas.to_geojson(bad)
+    with pytest.raises(BCMError, match='is a folder'):
+        atlas.to_geojson(route, tmp_path)
+
+
+def test_a_page_needs_a_file(tmp_path: Path) -> None:
+    for path in (tmp_path, '.', tmp_path / 'none' / 'page.html'):
+        with pytest.raises(BCMError, match='cannot write'):
+            trained().explore(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_graph_without_coordinates(tmp_path: Path) -> None:
+    graph = streets()
+    for node in graph:
+        graph.nodes[node].clear()
+    with pytest.warns(UserWarning, match='no coordinates'):
+        atlas = learn(graph)
+    assert learn(graph, encoder='node_table').route('a0', 'e4').success
+    atlas.save(tmp_path / 'map')
+    atlas = CognitiveMap.load(tmp_path / 'map')
+    best = nx.shortest_path_length(graph, 'end1', 'e4', 'cost')
+    route = atlas.route('end1', 'e4')
+    assert route.success and route.cost >= best * (1 - 1e-6)
+    assert atlas.evaluate(20).success_rate == 1
+    assert atlas.close([('a0', 'b0')]).route('a0', 'e4').success
+    for draw in (atlas.plot, atlas.to_geojson):
+        with pytest.raises(BCMError, match='no coordinates found, but'):
+            draw(route)
+    with pytest.raises(BCMError, match='no coordinates'):
+        atlas.explore(tmp_path / 'page.html')
 
 
 @pytest.mark.parametrize('length', [1, 4])
@@ -171,6 +228,28 @@ def test_settings_are_passed_on() -> None:
     assert atlas.simplified is None
 
 
+@pytest.mark.parametrize(
+    ('settings', 'match'),
+    [
+        ({'readout': 'zigzag'}, "readout 'zigzag' is not one of"),
+        ({'readout': 5}, 'readout'),
+        ({'config': 5}, r'config must be a FitConfig \(got 5\)'),
+        ({'budget': 'long'}, 'time_budget must be'),
+        ({'snapshots': -1}, 'snapshots must be'),
+        ({'encoder': 'no'}, "unknown encoder 'no'"),
+    ],
+)
+def test_bad_settings_are_found_before_training(
+    settings: dict, match: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit(*args: object, **kwargs: object) -> None:
+        pytest.fail('it was trained')
+
+    monkeypatch.setattr('bcm_pyg.cognitive_map.cognitive_map.fit', fit)
+    with pytest.raises(BCMError, match=match):
+        CognitiveMap.learn(streets(), **settings)
+
+
 def test_same_seed_same_map_and_random_numbers_stay() -> None:
     before = torch.get_rng_state()
     first, again = learn(streets()), learn(streets())
@@ -189,7 +268,7 @@ def test_same_seed_same_map_and_random_numbers_stay() -> None:
         ('missing.npz', 'there is no file'),
         ('streets.txt', 'is not a graph file'),
         (None, 'a PyG Data, a networkx graph'),
-        (nx.DiGraph([(0, 1)]), 'coordinates'),
+        (nx.DiGraph([(0, 1)]), 'no edge costs'),
     ],
 )
 def test_bad_graphs(graph: object, match: str) -> None:

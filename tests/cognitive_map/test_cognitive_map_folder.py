@@ -8,6 +8,7 @@ import pytest
 import torch
 from helpers import tiny_map
 from small_atlas import learn, streets, trained
+from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, CognitiveMap
 from bcm_pyg.graph import simplify_graph
@@ -224,6 +225,16 @@ def test_changed_graphs(name: str, change, tmp_path: Path) -> None:
     write_folder(tmp_path, FORMAT, config, contents)
     with pytest.raises(BCMError, match='does not hold a readable'):
         CognitiveMap.load(tmp_path)
+
+
+def test_neither_names_nor_coordinates(tmp_path: Path) -> None:
+    """The last node is isolated: no edge tells that it is there."""
+    ring = torch.tensor([[0, 1, 2, 0, 1, 2], [1, 2, 0, 2, 0, 1]])
+    data = Data(edge_index=ring, edge_cost=torch.ones(6), num_nodes=4)
+    CognitiveMap(data).save(tmp_path)
+    atlas = CognitiveMap.load(tmp_path)
+    assert atlas.names == [0, 1, 2, 3]
+    assert atlas.route(0, 2).cost == 1 and not atlas.route(0, 3).success
 
 
 def test_a_folder_without_its_graph(tmp_path: Path) -> None:

@@ -54,6 +54,41 @@ def test_what_names_may_come_in() -> None:
     assert cells.nodes(np.array([[2, 3], [0, 1]])).tolist() == [1, 0]
 
 
+@given(
+    st.one_of(
+        st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, unique=True),
+        st.integers(-(2**63), 2**63 - 5).flatmap(
+            lambda first: st.permutations(range(first, first + 4))
+        ),
+    ),
+    st.data(),
+)
+def test_many_numbers_are_found_as_one_by_one(names: list, draw) -> None:
+    known = names_of(*names)
+    asked = draw.draw(st.lists(st.sampled_from(names), max_size=9))
+    wanted = [known.node(name) for name in asked]
+    numbers = np.array(asked, np.int64)
+    for same in (asked, numbers, torch.from_numpy(numbers)):
+        found = known.nodes(same)
+        assert found.tolist() == wanted and found.dtype == np.int64
+    other = draw.draw(st.integers().filter(lambda x: x not in names))
+    with pytest.raises(BCMError, match=rf'(^|\] = ){other} is not a node'):
+        known.nodes([*asked, other])
+
+
+def test_numbers_beyond_those_of_arrays() -> None:
+    known = names_of(2**70, 5, -1)
+    assert known.nodes([5, 2**70]).tolist() == [1, 0]
+    few = names_of(7, 5, -1)
+    with pytest.raises(BCMError, match=r'names\[1\] = 1180591620717411303424 is not'):
+        few.nodes([5, 2**70])
+    with pytest.raises(BCMError, match='is not a node'):
+        few.nodes([5, [7]])
+    # As in a dictionary, 5.0 and 5 are one name.
+    assert few.nodes([5.0, 7]).tolist() == [1, 0]
+    assert few.nodes(np.array([5, 7], np.uint8)).tolist() == [1, 0]
+
+
 @pytest.mark.parametrize(
     ('names', 'asked', 'match'),
     [

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from bcm_pyg.graph import fingerprint
 from bcm_pyg.nn import (
     InteractionEncoder,
     KHotEncoder,
+    LandmarkEncoder,
     OneHotEncoder,
     Transition,
 )
@@ -36,7 +38,7 @@ def test_repr(grid: Data) -> None:
     assert str(BCM.from_data(grid)) == (
         'BCM(\n'
         "  terminal='calibrated', cost_scale=5.512, parameters=59,008, "
-        'trained_steps=0\n'
+        'last_training=0 steps\n'
         '  (encoder): InteractionEncoder(codes=[10, 10], channels=64)\n'
         '  (transition): Transition(192, 128, 128, 128)\n'
         ')'
@@ -366,3 +368,15 @@ def test_errors_of_from_data(grid: Data) -> None:
         BCM.from_data(grid, terminal='free')
     with pytest.raises(BCMError, match='no coordinates found'):
         BCM.from_data(Data(edge_index=torch.tensor([[0], [1]])))
+
+
+def test_default_encoder_without_coordinates(grid: Data) -> None:
+    edges = {'edge_index': grid.edge_index, 'edge_cost': grid.edge_cost}
+    data = Data(**edges, num_nodes=grid.num_nodes)
+    with pytest.warns(UserWarning, match='no coordinates.*landmark'):
+        model = BCM.from_data(data, channels=5)
+    assert type(model.encoder) is LandmarkEncoder
+    assert model.encoder.channels == 5
+    for make in (BCM.paper, partial(BCM.from_data, encoder='interaction')):
+        with pytest.raises(BCMError, match="'interaction'.* needs them"):
+            make(data)

@@ -45,7 +45,7 @@ def as_graph(graph: Any) -> Data:
     return planning_graph(graph)
 
 
-def read_graph(path: str | PathLike[str]) -> Data:
+def read_graph(path: str | PathLike[str], cost: str | None = None) -> Data:
     """A planning graph from a file, by its ending.
 
     Args:
@@ -54,6 +54,9 @@ def read_graph(path: str | PathLike[str]) -> Data:
             :obj:`.map` or :obj:`.3dmap` of MovingAI, whose nodes are called by
             their cells, :obj:`(x, y)`, or an :obj:`.osm.pbf` or :obj:`.osm`
             file of OpenStreetMap (see :func:`~bcm_pyg.graph.read_osm`).
+        cost (str, optional): The edge attribute of a :obj:`.graphml` file that
+            holds the costs. (default: the one that can be meant; of OSMnx
+            :obj:`"length"`)
     """
     if as_path('path', path).is_dir():
         raise BCMError(
@@ -63,7 +66,12 @@ def read_graph(path: str | PathLike[str]) -> Data:
     name = as_path('path', path).name.lower().removesuffix('.gz')
     if name.endswith('.graphml'):
         nodes, edges, crs, _ = read_graphml(path, lambda *_: True)
-        return _from_parts(nodes, edges, crs, as_labels(nodes.labels))
+        return _from_parts(nodes, edges, crs, as_labels(nodes.labels), cost)
+    if cost is not None:
+        raise BCMError(
+            f'{path!s:.200} has costs of its own: only edges of a .graphml '
+            f'file have attributes to choose from (got cost={cost!r:.80})'
+        )
     if name.endswith('.npz'):
         return read_npz(path)
     if name.endswith(('.map', '.3dmap')):
@@ -103,7 +111,11 @@ def _from_networkx(graph: Any) -> Data:
 
 
 def _from_parts(
-    nodes: source.Nodes, edges: source.Edges, crs: Any, labels: list[Any]
+    nodes: source.Nodes,
+    edges: source.Edges,
+    crs: Any,
+    labels: list[Any],
+    cost: str | None = None,
 ) -> Data:
     """Degrees become metres; streets of OSMnx cost their length."""
     is_osmnx = crs is not None and nodes.have_all(('x', 'y'))
@@ -113,12 +125,14 @@ def _from_parts(
         in_degrees = are_degrees(crs, flat, guess=is_osmnx)
     try:
         position, lonlat = coordinates(nodes, None, in_degrees, crs)
-        cost = 'length' if is_osmnx else None
+        if cost is None and is_osmnx:
+            cost = 'length'
         return build(nodes, edges, cost, position, lonlat, labels)
     except BCMError as error:
         if 'pos=' not in str(error) and 'cost=' not in str(error):
             raise
         raise BCMError(
             f'{error} (call bcm_pyg.graph.from_networkx with these arguments, '
-            'and pass its result)'
+            'or read_graph(path, cost=...) of a file, and pass the result; on '
+            'the command line: --cost)'
         ) from None

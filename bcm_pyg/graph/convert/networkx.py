@@ -19,6 +19,13 @@ Cost: TypeAlias = str | Callable[[Any, Any, Any], float]
 #: An attribute, one attribute per axis, or coordinates by node.
 Position: TypeAlias = str | Sequence[str] | Mapping[Hashable, Any]
 
+#: What to do where coordinates are needed.
+NO_COORDINATES = (
+    'no coordinates found: nodes need an attribute such as pos, x and y, or '
+    'lon and lat. Name others with pos=..., or pass a dictionary: '
+    'pos={node: node for node in graph} if the labels of nodes are coordinates'
+)
+
 
 def from_networkx(
     graph: Any,
@@ -48,7 +55,8 @@ def from_networkx(
             coordinates, the attributes with one each such as :obj:`("x",
             "y")`, or a dictionary from nodes to coordinates. (default:
             attributes called pos, coordinates or the like, x and y (and z if
-            every node has it), else lon and lat)
+            every node has it), else lon and lat; without any of these the graph
+            has no coordinates)
         project (bool, optional): If set to :obj:`True`, coordinates are
             longitudes and latitudes, in this order unless :obj:`pos` names them
             the other way round (lon and lat if nodes have them), and become
@@ -70,26 +78,30 @@ def build(
     nodes: source.Nodes,
     edges: source.Edges,
     cost: Cost | None,
-    position: np.ndarray,
+    position: np.ndarray | None,
     lonlat: np.ndarray | None,
     labels: Sequence[Any],
 ) -> Data:
-    """The planning graph of nodes with known coordinates."""
+    """The planning graph of nodes whose coordinates are known, or missing."""
     node = {name: index for index, name in enumerate(nodes.labels)}
     ends = [[node[n] for n in part] for part in (edges.tail, edges.head)]
     raw = Data(
-        pos=torch.from_numpy(position),
         edge_index=torch.tensor(ends),
         node_id=as_node_id(labels),
         num_nodes=len(nodes.labels),
     )
     if lonlat is not None:
         raw.lonlat = torch.from_numpy(lonlat)
-    _add_bends(raw, edges, [position, *([] if lonlat is None else [lonlat])])
+    if position is not None:
+        raw.pos = torch.from_numpy(position)
+        systems = [position] if lonlat is None else [position, lonlat]
+        _add_bends(raw, edges, systems)
     cost = source.cost_name(edges) if cost is None else cost
     name = cost if isinstance(cost, str) else 'cost'
     if isinstance(cost, str):
         if cost == 'length' and not any(cost in e for e in edges.attributes):
+            if position is None:
+                raise BCMError(f"cost='length': {NO_COORDINATES}")
             return planning_graph(raw, cost)
         values = [item.get(cost) for item in edges.attributes]
     elif callable(cost):
@@ -137,8 +149,10 @@ def _add_bends(
 
 def coordinates(
     nodes: source.Nodes, pos: Position | None, project: bool, crs: Any
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Coordinates to plan with; longitudes and latitudes where known."""
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Coordinates to plan with, if there are any; longitudes and latitudes
+    where known.
+    """
     lonlat, in_degrees = None, True
     if pos is not None:
         chosen, names = _chosen(nodes, pos)
@@ -162,12 +176,9 @@ def coordinates(
         chosen = known
     else:
         source.degrees(nodes, partly=True)  # says which node has none
-        raise BCMError(
-            'no coordinates found: nodes need an attribute such as pos, x and '
-            'y, or lon and lat. Name others with pos=..., or pass a '
-            'dictionary: pos={node: node for node in graph} if the labels of '
-            'nodes are coordinates'
-        )
+        if project:
+            raise BCMError(f'project=True: {NO_COORDINATES}')
+        return None, None
     if not in_degrees:
         return chosen, source.known_degrees(nodes)
     if lonlat is None:

@@ -53,8 +53,11 @@ def test_networkx(tmp_path: Path) -> None:
     again = read_graph(str(tmp_path / 'g.graphml'))
     assert labels_of(again) == ['a', 'b'] and again.edge_cost.tolist() == [2, 2]
     graph.edges['a', 'b']['length'] = 3.0
-    with pytest.raises(BCMError, match=r'cost=.*pass its result'):
+    with pytest.raises(BCMError, match=r'cost=.*pass the result'):
         as_graph(graph)
+    nx.write_graphml(graph, tmp_path / 'g.graphml')
+    again = read_graph(tmp_path / 'g.graphml', 'length')
+    assert again.edge_cost.tolist() == [3, 3]
 
 
 def test_arrays_and_maps(tmp_path: Path) -> None:

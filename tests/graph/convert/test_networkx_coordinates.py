@@ -9,7 +9,7 @@ from helpers import assert_same_data
 from networkx_rings import ring, with_nodes
 
 from bcm_pyg import BCMError
-from bcm_pyg.graph import from_networkx
+from bcm_pyg.graph import from_networkx, labels_of
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,18 @@ def test_positions_from_a_dictionary():
     assert from_networkx(graph, lambda *edge: 1, layout).num_nodes == 12
     with pytest.raises(BCMError, match=r"node \(0, 0\) has no 'pos'"):
         from_networkx(graph, lambda *edge: 1, {})
-    with pytest.raises(BCMError, match='no coordinates.*pos={node: node'):
+
+
+def test_without_coordinates():
+    graph = nx.grid_2d_graph(3, 4)
+    data = from_networkx(graph, lambda *edge: 1)
+    assert data.get('pos') is None and data.num_nodes == 12
+    assert labels_of(data) == list(graph)
+    for arguments in ({'cost': 'length'}, {'project': True}):
+        with pytest.raises(BCMError, match='no coordinates.*pos={node: node'):
+            from_networkx(graph, **{'cost': lambda *edge: 1} | arguments)
+    graph.nodes[0, 0].update(lon=1.0, lat=2.0)  # and the others have none
+    with pytest.raises(BCMError, match=r"node \(0, 1\) has no 'lon'"):
         from_networkx(graph, lambda *edge: 1)
 
 
