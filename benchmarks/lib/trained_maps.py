@@ -1,7 +1,8 @@
 """Maps that benchmarks share: trained once, kept, and found again by name.
 
 Maps of tables are in ``cache/`` (not in git). Those of the paper's objective,
-which take long, are in ``maps/`` in float16, as they are measured. Settings
+which take long, and of the headline are in ``maps/`` in float16, as they are
+measured. Settings
 of training go through :func:`fit_config`, and all that a map knows of its
 training through :func:`settings_of`.
 """
@@ -155,11 +156,13 @@ def trained_map(
     paper: bool = False,
     encoder: str = 'interaction',
     keep: bool = False,
+    **sizes: int,
 ) -> BCM:
     """A trained map from the cache, or a new one, which is put there.
 
     A training that is stopped is not cached; the next call goes on with it. One
-    that is to be kept goes to ``maps/`` in float16.
+    that is to be kept goes to ``maps/`` in float16. Sizes are those that
+    :meth:`BCM.from_data` takes.
     """
     if is_cached(name):
         model = cached_map(name, data)
@@ -168,7 +171,7 @@ def trained_map(
     checkpoint = CACHE / f'{name}.ckpt'
     seed_everything(config.seed)
     build = BCM.paper if paper else BCM.from_data
-    model = build(data, encoder)
+    model = build(data, encoder, **sizes)
     provenance()  # before the checkout moves on
     resumed, began = checkpoint.exists(), time.process_time()
     history = fit(model, data, config, progress=True, checkpoint=checkpoint)

@@ -1,0 +1,149 @@
+"""What the README promises: the default map on the paper's grids.
+
+A row has its minutes on all cores, and the machine should have nothing else to
+do. With ``--by-steps`` it makes as many steps as two cores make in that time
+when nothing else runs, on one thread, however busy the machine is. Maps are
+kept in ``maps/`` in float16 and measured as they are kept. Resumable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from benchmarks.lib.flags import flags, parse
+
+
+class Headline(NamedTuple):
+    """A row: costs and side of the U, minutes, and the size of the map."""
+
+    costs: str
+    side: int
+    minutes: float
+    width: int = 128
+    channels: int = 64
+
+
+ROWS = {
+    'wide20': Headline('wide', 20, 2),
+    'wide40': Headline('wide', 40, 10),
+    'mild40': Headline('mild', 40, 10),
+    'uniform40': Headline('uniform', 40, 5),
+    'wide60': Headline('wide', 60, 20),
+    'small40': Headline('wide', 40, 10, width=64, channels=32),
+    'tiny40': Headline('wide', 40, 10, width=48, channels=16),
+}
+FLAGS = flags(__doc__)
+FLAGS.add_argument('--rows', nargs='+', choices=ROWS, default=[*ROWS])
+FLAGS.add_argument(
+    '--by-steps', action='store_true', help='for a machine that is busy'
+)
+if __name__ == '__main__':
+    FLAGS.parse_args()  # --help does not wait for torch
+
+import torch
+
+from bcm_pyg.planning import Corridor, VisitedGreedy
+from benchmarks.lib.graphs import Grid, Queries, sampled
+from benchmarks.lib.measure import distance_error, planner_of, quality
+from benchmarks.lib.results import Job, Row, results_for, run_jobs
+from benchmarks.lib.trained_maps import (
+    cache_name,
+    ended_by,
+    fit_config,
+    trained_map,
+    training_of,
+)
+
+#: Milliseconds of a step of the default map on two cores that do nothing else
+#: (AMD EPYC), by the side of the U. Smaller maps get no more steps for it.
+STEP_MS = {20: 6.2, 40: 7.6, 60: 10.4}
+QUICK_STEPS = 20
+
+
+def measure_headline(row: Headline, key: Row, keep: bool) -> Row:
+    """Trains the map of a row, or finds it, and measures it."""
+    grid = Grid('ushape', row.side, row.costs, key['seed'])
+    data, steps = grid.data(), key['budget_steps']
+    budget: Row = {'steps': steps, 'time_budget': None}
+    if steps is None:
+        budget = {'time_budget': 60 * row.minutes}
+    size = f'{row.width}x{row.channels}'
+    name = cache_name(
+        'ushape',
+        row.costs,
+        row.side,
+        size,
+        seconds=60 * row.minutes,
+        steps=steps,
+        seed=grid.seed,
+    )
+    model = trained_map(
+        name,
+        data,
+        fit_config(seed=grid.seed, **budget),
+        keep=keep,
+        hidden_channels=row.width,
+        channels=row.channels,
+    )
+    training = training_of(model)
+    queries: Queries = sampled(data, key['num_queries'], grid.seed)
+    walk = planner_of(model, data, None, VisitedGreedy())
+    corridor = planner_of(model, data, None, Corridor())
+    near = quality(corridor, data, queries)
+    return {
+        'map': name,
+        'ended_by': ended_by(model),
+        'terminal': model.terminal,
+        'train_seconds': training['train_seconds'],
+        'train_cpu_seconds': training['cpu_seconds'],
+        'train_steps': training['steps'],
+        'trained_commit': training['trained_commit'],
+        'curve': training['learning'],
+        'parameters': model.num_parameters(),
+        'float32_bytes': model.storage_bytes('float32'),
+        'int8_bytes': model.storage_bytes('int8'),
+        **quality(walk, data, queries),
+        'distance_error': distance_error(walk, queries),
+        **{f'corridor_{field}': value for field, value in near.items()},
+    }
+
+
+def jobs_of(args: Any) -> list[Job]:
+    """Row by row, the seeds of a row one after the other."""
+    jobs = []
+    for name in args.rows:
+        row = ROWS[name]
+        row = row._replace(minutes=row.minutes * args.budget)
+        steps = None
+        if args.quick:
+            row, steps = row._replace(side=10), QUICK_STEPS
+        elif args.by_steps:
+            steps = round(6e4 * row.minutes / STEP_MS[row.side])
+        for seed in args.seeds:
+            key = {
+                'row': name,
+                'costs': row.costs,
+                'side': row.side,
+                'width': row.width,
+                'channels': row.channels,
+                'seed': seed,
+                'budget_minutes': row.minutes,
+                'budget_steps': steps,
+                'num_queries': args.pairs,
+            }
+            run = partial(measure_headline, row, key, keep=not args.quick)
+            jobs.append(Job(key, run))
+    return jobs
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    args = parse(FLAGS, given)
+    if args.by_steps:
+        torch.set_num_threads(1)
+    run_jobs(results_for('headline', args.quick), jobs_of(args))
+
+
+if __name__ == '__main__':
+    main()
