@@ -118,3 +118,13 @@ VISITED = {
     ('interaction', 'Greedy'): (0.84, 0.799),
     ('interaction', 'VisitedGreedy'): (1.00, 0.950),
 }
+
+
+def published_gap(costs: str, side: int) -> str:
+    """The Gap of the paper's map on the U, in percent; a dash if unknown."""
+    cell = None
+    if side == 40:
+        cell = QUALITY['bcm', costs]
+    elif costs == 'wide':
+        cell = SCALING.get(('bcm', side))
+    return '-' if cell is None else str(cell.gap)

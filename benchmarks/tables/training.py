@@ -56,21 +56,11 @@ def training_summary() -> str:
                 f'{first["parameters"]:,}',
                 f'{first["budget_seconds"] / 60:g}',
                 *(_quality(groups.get((side, costs, kind))) for kind in LABELS),
-                _published(costs, side),
+                paper.published_gap(costs, side),
             ]
         )
     head = ['graph', 'parameters', 'minutes', *LABELS.values()]
     return markdown([*head, 'the paper, as published'], rows)
-
-
-def _published(costs: str, side: int) -> str:
-    """The Gap of the paper on the same U, in percent."""
-    cell = None
-    if side == 40:
-        cell = paper.QUALITY['bcm', costs]
-    elif costs == 'wide':
-        cell = paper.SCALING.get(('bcm', side))
-    return '-' if cell is None else str(cell.gap)
 
 
 def _quality(group: list[dict[str, Any]] | None) -> str:
@@ -97,7 +87,7 @@ def training_table() -> str:
                 f'{statistics.mean(row["steps"] for row in group):.0f}',
                 f'{min(row["success_rate"] for row in group):.3f}',
                 spread([row['gap'] for row in group], 2),
-                _published(costs, side),
+                paper.published_gap(costs, side),
                 ', '.join(str(row['seed']) for row in group),
             ]
         )

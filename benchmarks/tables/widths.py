@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from benchmarks.lib.results import Results, Row
 from benchmarks.tables.markdown import NOT_RUN, markdown, number, spread
+from benchmarks.tables.paper_numbers import published_gap
 
 GRAPHS = {'ushape40': 'U, wide, N = 1600', 'ushape100': 'U, wide, N = 10,000'}
 CLOCKS = {'cpu': 'CPU s, one thread', 'wall': 's, all cores'}
@@ -51,6 +52,35 @@ def widths_table() -> str:
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
 
 
+def headline_table() -> str:
+    """One line for each row of the headline, all its seeds."""
+    fields = ('costs', 'side', 'width', 'channels', 'budget_minutes')
+    lines = []
+    for (costs, side, width, channels, minutes), rows in _groups(
+        'headline', *fields
+    ).items():
+        first = rows[0]
+        lines.append(
+            [
+                f'U, {costs}, N = {side**2:,}',
+                f'{first["parameters"]:,} ({width}, {channels})',
+                f'{first["int8_bytes"] / 1e3:.0f}',
+                f'{minutes:g}',
+                number(first['train_steps'], 0),
+                f'{min(row["success_rate"] for row in rows):.3f}',
+                spread([row['gap'] for row in rows], 2),
+                spread([row['corridor_gap'] for row in rows], 3),
+                spread([row['distance_error'] for row in rows], 1),
+                published_gap(costs, side),
+                ', '.join(str(row['seed']) for row in rows),
+            ]
+        )
+    head = ['graph', 'parameters (width, channels)', 'kB in int8', 'minutes']
+    head += ['steps', 'SR', 'Gap %', 'Corridor Gap %', 'MRE %']
+    head += ['Gap % in the paper', 'seeds']
+    return markdown(head, lines) if lines else f'{NOT_RUN}.'
+
+
 def tuning_table() -> str:
     """One line for each setting, all seeds: how many steps they had differs."""
     lines = []
@@ -73,6 +103,7 @@ def tuning_table() -> str:
 
 
 WIDTH_TABLES: dict[str, Callable[[], str]] = {
+    'headline': headline_table,
     'widths': widths_table,
     'tuning': tuning_table,
 }

@@ -80,7 +80,9 @@ def test_numbers_beyond_those_of_arrays() -> None:
     known = names_of(2**70, 5, -1)
     assert known.nodes([5, 2**70]).tolist() == [1, 0]
     few = names_of(7, 5, -1)
-    with pytest.raises(BCMError, match=r'names\[1\] = 1180591620717411303424 is not'):
+    with pytest.raises(
+        BCMError, match=r'names\[1\] = 1180591620717411303424 is not'
+    ):
         few.nodes([5, 2**70])
     with pytest.raises(BCMError, match='is not a node'):
         few.nodes([5, [7]])

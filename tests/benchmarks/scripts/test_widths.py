@@ -11,12 +11,17 @@ from bcm_pyg.datasets import weighted_grid
 from benchmarks.lib import cpu_time
 from benchmarks.lib.cpu_time import fit_for_cpu_seconds
 from benchmarks.lib.results import Results
-from benchmarks.scripts import tuning, widths
-from benchmarks.tables.widths import tuning_table, widths_table
+from benchmarks.scripts import headline, tuning, widths
+from benchmarks.tables.widths import (
+    headline_table,
+    tuning_table,
+    widths_table,
+)
 
 
 def test_nothing_run(folders: Path) -> None:
-    assert widths_table() == tuning_table() == 'not run yet.'
+    tables = headline_table, widths_table, tuning_table
+    assert {table() for table in tables} == {'not run yet.'}
 
 
 def test_a_budget_of_cpu_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,3 +72,25 @@ def test_tuning(folders: Path) -> None:
         '1.00 / 2.00 | 3.00 / 3.00 | 7, 8 |'
     )
     assert len(tuning.ROWS) <= 12 and tuning.ROWS['default'] == {}
+
+
+def test_headline(folders: Path) -> None:
+    for _ in range(2):  # the second time there is nothing to do
+        headline.main('--quick --pairs 5 --rows tiny40'.split())
+    path = folders / 'quick' / 'headline.json'
+    (row,) = json.loads(path.read_text())['rows']
+    # By hand: tables of 10 + 10 rows, three layers.
+    assert row['parameters'] == 20 * 16 + 3 * (48 * 48 + 48)
+    assert row['train_steps'] == headline.QUICK_STEPS
+    assert row['ended_by'] == 'steps' and len(row['curve']) > 0
+    for seed, gap in ((42, 1.0), (111, 2.0)):
+        Results('headline').add({**row, 'side': 40, 'seed': seed, 'gap': gap})
+    (line,) = headline_table().splitlines()[2:]
+    assert line.startswith('| U, wide, N = 1,600 | 7,376 (48, 16) | ')
+    assert '| 1.50 ± 0.71 |' in line and '| 5.07 | 42, 111 |' in line
+
+
+def test_steps_of_the_headline() -> None:
+    args = headline.FLAGS.parse_args(['--by-steps', '--rows', 'wide40'])
+    (job,) = headline.jobs_of(args)
+    assert job.key['budget_steps'] == round(600e3 / headline.STEP_MS[40])
