@@ -22,7 +22,7 @@ from bcm_pyg.plotting import plot_route
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument('--side', type=int, default=40)
 parser.add_argument('--costs', default='wide')
-parser.add_argument('--budget', type=float, default=300, help='seconds')
+parser.add_argument('--budget', type=float, default=180, help='seconds')
 parser.add_argument('--queries', type=int, default=1000)
 parser.add_argument('--seed', type=int, default=42)
 parser.add_argument('--out', type=Path, default=Path('out/ushape'))
