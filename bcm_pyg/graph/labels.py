@@ -50,7 +50,7 @@ def nodes_from_labels(data: Data, labels: Hashable | Iterable[Hashable]) -> Any:
             out.append(node[label])
         except (KeyError, TypeError):
             raise BCMError(
-                f'labels[{index}] = {label!r} is not a node'
+                f'labels[{index}] = {label!r:.80} is not a node'
             ) from None
     edges = data.edge_index
     device = None if edges is None else edges.device
@@ -110,8 +110,8 @@ def check_distinct(labels: Sequence[Any] | np.ndarray | Tensor) -> None:
             raise BCMError(f'node_id must hold labels: {error}') from None
         if is_known:
             raise BCMError(
-                f'node_id has the same label for several nodes ({label!r} also '
-                f'belongs to node {node})'
+                f'node_id has the same label for several nodes ({label!r:.80} '
+                f'also belongs to node {node})'
             )
 
 
