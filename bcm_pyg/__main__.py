@@ -307,7 +307,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
             code: int = args.run(args)
-        sys.stdout.flush()  # a closed pipe is found out here
+        if sys.stdout is not None:  # as of `bcm ... >&-`
+            sys.stdout.flush()  # a closed pipe is found out here
         return code
     except BrokenPipeError:  # as of `bcm route ... | head -1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -126,7 +126,12 @@ def node_lonlat(data: Data) -> np.ndarray | None:
     lonlat = data.get('lonlat')
     if lonlat is None:
         return None
-    lonlat = torch.as_tensor(lonlat).detach().cpu().double()
+    try:
+        lonlat = torch.as_tensor(lonlat).detach().cpu().double()
+    except (TypeError, ValueError, RuntimeError) as error:  # of text
+        raise BCMError(
+            f'data.lonlat must hold numbers ({error!s:.80})'
+        ) from None
     if lonlat.shape != (data.num_nodes, 2):
         raise BCMError(
             f'data.lonlat must have shape [{data.num_nodes}, 2] (got '

@@ -10,7 +10,11 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint
-from bcm_pyg.graph.saved_graph import graph_from_tensors, graph_to_tensors
+from bcm_pyg.graph.saved_graph import (
+    STAYS,
+    graph_from_tensors,
+    graph_to_tensors,
+)
 from bcm_pyg.graph.simplify import SimplifiedGraph, simplify_graph
 from bcm_pyg.io import (
     Format,
@@ -35,8 +39,6 @@ from bcm_pyg.utils import as_path, check_int
 FORMAT = Format('cognitive_map', 1)
 #: Files of tensors: of the graph, of the network, and of its snapshots.
 GRAPH, MAP, SNAPSHOTS = 'graph', 'map', 'snapshots'
-#: In the file of the graph, the nodes that stay where it is simplified.
-STAYS = 'simplified_nodes'
 _FIELDS = {
     'graph': dict,
     'map': dict | None,

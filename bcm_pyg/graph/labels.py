@@ -69,8 +69,8 @@ def check_distinct(labels: Sequence[Any] | np.ndarray | Tensor) -> None:
             raise BCMError(f'node_id must hold labels: {error}') from None
         if is_known:
             raise BCMError(
-                f'node_id has the same label for several nodes ({label!r} also '
-                f'belongs to node {node})'
+                f'node_id has the same label for several nodes ({label!r:.80} '
+                f'also belongs to node {node})'
             )
 
 

@@ -38,6 +38,10 @@ def nodes_from_labels(data: Data, labels: Hashable | Iterable[Hashable]) -> Any:
     return nodes if edges is None else nodes.to(edges.device)
 
 
+#: Characters of names that are compared; it takes their square.
+LONG = 200
+
+
 class Names:
     """The names of the nodes of a graph.
 
@@ -53,11 +57,15 @@ class Names:
 
     def __init__(self, data: Data) -> None:
         self.of: list[Any] = labels_of(data)
-        check_distinct(self.of)
-        self._node = {name: node for node, name in enumerate(self.of)}
+        if data.get('node_id') is not None:
+            check_distinct(self.of)
         dropped = data.get('dropped_nodes')
         self._num_dropped = 0 if dropped is None else int(dropped)
         self._has_tuples = any(isinstance(name, tuple) for name in self.of)
+
+    @cached_property
+    def _node(self) -> dict[Any, int]:
+        return {name: node for node, name in enumerate(self.of)}
 
     def __len__(self) -> int:
         return len(self.of)
@@ -156,11 +164,12 @@ class Names:
                 guess = like(name) if like(name) in self._node else guess
             except (TypeError, ValueError, OverflowError):
                 continue
-        if guess is None and isinstance(name, str):
+        if guess is None and isinstance(name, str) and len(name) <= LONG:
             known = [other for other in self.of if isinstance(other, str)]
+            known = [other for other in known if len(other) <= LONG]
             guess = next(iter(get_close_matches(name, known, 1)), None)
         if guess is not None:
-            return f'{text}; did you mean {guess!r}?'
+            return f'{text}; did you mean {guess!r:.80}?'
         if self._num_dropped:
             text += (
                 f'. {self._num_dropped} nodes outside of the largest component '

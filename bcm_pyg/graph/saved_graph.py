@@ -12,32 +12,43 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.io import strict_json
+from bcm_pyg.io import DTYPES, strict_json
 
+from ._extras import check_extras, fits
+from .convert.arrays import copied
 from .labels import as_node_id, check_distinct, labels_of
 from .planning_graph import planning_graph
 
 #: The tensor of names that are not all integers: JSON, byte by byte.
 NAMES = 'names'
+#: In the file of a cognitive map, the nodes that stay where it is simplified.
+STAYS = 'simplified_nodes'
 #: Attributes of the class that hold what a graph holds.
 KNOWN = {'edge_index', 'edge_attr', 'edge_weight', 'pos', 'x', 'y', 'time'}
+#: Characters of a string.
+MAX_LENGTH = 10_000
 
 
 def graph_to_tensors(data: Data) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Single values and tensors of a canonical graph.
 
     Node names (:obj:`node_id`) may be strings, numbers, and tuples of them.
-    Attributes that are not tensors, arrays of numbers, numbers or strings are
-    left out. Nodes of a graph without coordinates get names if they have none.
+    Other attributes are left out unless they are tensors, arrays of numbers,
+    finite numbers or strings of up to 10,000 characters, under a name that
+    :class:`~torch_geometric.data.Data` does not take for itself. Nodes of a
+    graph without coordinates get names if they have none.
     """
     values: dict[str, Any] = {}
     tensors: dict[str, Tensor] = {}
     for key, value in data.to_dict().items():
+        if not _is_free(key) or not fits(data, key):
+            continue
         if isinstance(value, np.ndarray) and value.dtype.kind in 'biuf':
-            value = torch.from_numpy(value)
-        if isinstance(value, Tensor) and value.layout == torch.strided:
-            tensors[key] = value.detach().cpu()
-        elif isinstance(value, (bool, int, float, str)) and key != 'num_nodes':
+            value = copied(key, value)
+        if isinstance(value, Tensor):
+            if value.layout == torch.strided and value.dtype in DTYPES:
+                tensors[key] = value.detach().cpu()
+        elif _is_plain(value):
             values[key] = value
     if 'node_id' in data and 'node_id' not in tensors:
         names = [_as_json(name) for name in labels_of(data)]
@@ -57,11 +68,10 @@ def graph_from_tensors(
     for key, value in {**values, **tensors}.items():
         if key == NAMES:
             continue
-        is_plain = isinstance(value, (bool, int, float, str, Tensor))
-        if not is_plain or not key.isidentifier() or key.startswith('_'):
+        if not _is_free(key) or not (
+            isinstance(value, Tensor) or _is_plain(value)
+        ):
             raise BCMError(f'there is an unknown attribute {key!r:.80}')
-        if hasattr(Data, key) and key not in KNOWN:
-            raise BCMError(f'the attribute name {key!r:.80} is reserved')
         out[key] = value
     if NAMES in tensors:
         names = strict_json(tensors[NAMES].numpy().tobytes())
@@ -71,8 +81,26 @@ def graph_from_tensors(
     if 'pos' not in tensors and 'node_id' in out:
         out.num_nodes = len(out.node_id)
     out = planning_graph(out)
-    check_distinct(labels_of(out))
+    check_extras(out)
+    if 'node_id' in out:
+        check_distinct(labels_of(out))
     return out
+
+
+def _is_free(key: str) -> bool:
+    """Whether an attribute may have this name."""
+    if key in (NAMES, STAYS) or not key.isidentifier() or key.startswith('_'):
+        return False
+    return key in KNOWN or not hasattr(Data, key)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether JSON holds it, and it is short."""
+    if isinstance(value, str):
+        return len(value) <= MAX_LENGTH
+    if isinstance(value, int):
+        return abs(value) < 10**100
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def _as_json(name: Any) -> Any:

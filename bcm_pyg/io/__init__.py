@@ -20,9 +20,10 @@ from .format import (
     refusing,
     strict_json,
 )
-from .tensors import Spec, TensorFile, check_finite, check_tensors, pack
+from .tensors import DTYPES, Spec, TensorFile, check_finite, check_tensors, pack
 
 __all__ = [
+    'DTYPES',
     'Format',
     'Spec',
     'TensorFile',

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,8 @@ def write_folder(
     for name, content in contents.items():
         digest = hashlib.sha256(content).hexdigest()
         entries[name] = {'sha256': digest, 'bytes': len(content)}
+        # What could not be read must not replace what can.
+        TensorFile(BytesIO(content), len(content), name)
         files[_file_name(name, digest)] = content
     text = config_text(kind, {**config, 'files': entries})
     names = '|'.join(rf'{k}-[0-9a-f]{{16}}\.safetensors' for k in contents)

@@ -28,6 +28,8 @@ _DTYPES = {
     'F32': torch.float32,
     'F64': torch.float64,
 }
+#: Of tensors that can be read.
+DTYPES = frozenset(_DTYPES.values())
 
 
 class Spec(NamedTuple):

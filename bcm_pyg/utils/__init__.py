@@ -3,6 +3,7 @@
 # Names without `as` are public; the others are for the package itself.
 from ._files import as_path as as_path
 from ._files import memory_for as memory_for
+from ._files import naming as naming
 from ._files import open_file as open_file
 from ._files import read_file as read_file
 from ._files import reading as reading

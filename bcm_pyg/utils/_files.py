@@ -41,6 +41,15 @@ def open_file(path: Path, links: bool = True) -> tuple[BinaryIO, int]:
 
 
 @contextmanager
+def naming(path: object) -> Iterator[None]:
+    """Puts the name of a file before what is wrong with it."""
+    try:
+        yield
+    except BCMError as error:
+        raise BCMError(f'{path!s:.200}: {error!s:.500}') from None
+
+
+@contextmanager
 def reading(
     path: str | PathLike[str], what: str = 'text'
 ) -> Iterator[tuple[BinaryIO, int]]:
@@ -49,11 +58,12 @@ def reading(
     Whatever goes wrong inside becomes one error that names the file.
     """
     try:
-        file, size = open_file(as_path('path', path))
-        with file:
-            yield file, size
-    except BCMError as error:
-        raise BCMError(f'{path!s:.200}: {error!s:.500}') from None
+        with naming(path):
+            file, size = open_file(as_path('path', path))
+            with file:
+                yield file, size
+    except BCMError:
+        raise
     except FileNotFoundError:
         raise BCMError(f'there is no file {path!s:.200}') from None
     except Exception as error:  # damaged files break readers in many ways

@@ -1,6 +1,7 @@
 """What to read where in a networkx graph."""
 
 import re
+from array import array
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ LATITUDES = {'lon': 'lat', 'lng': 'lat', 'long': 'lat', 'longitude': 'latitude'}
 DEGREE_NAMES = tuple(LATITUDES.items())
 
 #: A line as well-known text, as OSMnx writes it.
-WKT_LINE = r'LINESTRING\s*(?:Z|M|ZM)?\s*\(([^()]*)\)'
+WKT_LINE = r'LINESTRING\s*(?:(?:Z|M|ZM)\s*)?\(([^()]*)\)'
 
 #: What Python, NumPy and PyTorch raise for values that are not numbers.
 NOT_A_NUMBER = (TypeError, ValueError, OverflowError, RuntimeError)
@@ -39,7 +40,7 @@ class Nodes(NamedTuple):
 
     def describe(self, index: int) -> str:
         """A node in an error message."""
-        return f'node {self.labels[index]!r}'
+        return f'node {self.labels[index]!r:.80}'
 
     def column(self, name: str) -> list[Any]:
         """An attribute of all nodes, None where it is missing."""
@@ -70,7 +71,7 @@ class Edges(NamedTuple):
 
     def describe(self, index: int) -> str:
         """An edge in an error message."""
-        return f'edge {self.tail[index]!r} -> {self.head[index]!r}'
+        return f'edge {self.tail[index]!r:.80} -> {self.head[index]!r:.80}'
 
 
 def nodes_and_edges(graph: Any) -> tuple[Nodes, Edges]:
@@ -98,12 +99,12 @@ def cost_name(edges: Edges) -> str:
         return found[0]
     if found:
         raise BCMError(
-            f'several edge attributes may be costs, {found}: name one with '
-            "cost='...'"
+            f'several edge attributes may be costs, {found!s:.200}: name one '
+            "with cost='...'"
         )
     every = sorted(name for group in names.values() for name in group)
     raise BCMError(
-        f'no edge costs found: edges have {every}. Name one with cost='
+        f'no edge costs found: edges have {every!s:.200}. Name one with cost='
         "'...', pass cost='length' for straight-line length, or a function "
         'cost=lambda tail, head, attributes: ...'
     )
@@ -133,7 +134,7 @@ def planar(nodes: Nodes) -> np.ndarray | None:
     if not all(np.array_equal(first, other) for other in others):
         raise BCMError(
             'several node attributes may be coordinates, and they differ: '
-            f'{", ".join(found)}. Name those to use with pos=...'
+            f'{", ".join(found):.200}. Name those to use with pos=...'
         )
     return first
 
@@ -194,12 +195,12 @@ def as_numbers(
     if (first := first_true(bad)) is not None:
         if values[first] is None:
             raise BCMError(
-                f'{describe(first)} has no {name!r} ({int(bad.sum())} of '
+                f'{describe(first)} has no {name!r:.80} ({int(bad.sum())} of '
                 f'{len(values)} lack a number)'
             )
         raise BCMError(
-            f'{describe(first)}: {name!r} must be a finite number (got '
-            f'{values[first]!r})'
+            f'{describe(first)}: {name!r:.80} must be a finite number (got '
+            f'{values[first]!r:.80})'
         )
     return out
 
@@ -225,7 +226,7 @@ def as_vectors(
         if vector.size == 0 or not np.isfinite(vector).all():
             raise BCMError(
                 f'{describe(index)}: {name!r} must hold finite coordinates '
-                f'(got {value!r})'
+                f'(got {value!r:.80})'
             )
         if vectors and vector.size != vectors[0].size:
             raise BCMError(
@@ -241,13 +242,26 @@ def as_line(value: Any) -> np.ndarray | None:
     try:
         if isinstance(value, str):
             found = re.fullmatch(WKT_LINE, value.strip(), re.IGNORECASE)
-            texts = [] if found is None else found[1].split(',')
-            value = [[float(x) for x in text.split()] for text in texts]
-        line = np.array(getattr(value, 'coords', value), dtype=np.float64)
+            line = np.empty(0) if found is None else _points(found[1])
+        else:
+            line = np.array(getattr(value, 'coords', value), dtype=np.float64)
     except (*NOT_A_NUMBER, NotImplementedError):  # shapely has lines of lines
         return None
     is_line = line.ndim == 2 and len(line) > 1 and line.shape[1] > 1
     return line if is_line and np.isfinite(line).all() else None
+
+
+def _points(text: str) -> np.ndarray:
+    """The points [P, A] of a text, without a list for each of them."""
+    numbers, axes = array('d'), 0
+    for point in re.finditer('[^,]+', text):
+        before = len(numbers)
+        numbers.extend(map(float, point[0].split()))
+        axes = axes or len(numbers)
+        if len(numbers) - before != axes:
+            raise ValueError('points of different sizes')
+    # Fails if there is nothing between two commas.
+    return np.frombuffer(numbers).reshape(text.count(',') + 1, axes)
 
 
 def _number(value: object) -> float:

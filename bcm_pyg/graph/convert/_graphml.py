@@ -15,8 +15,13 @@ from ._attributes import Edges, Nodes
 
 #: Bytes of text that a file may hold, and one name or number in it.
 MAX_TEXT, MAX_TOKEN = 2**30, 2**24
+#: Elements within each other; GraphML needs five.
+MAX_DEPTH = 100
 #: Bytes of memory for a node or an edge, and for any element.
 ENTRY_BYTES, ELEMENT_BYTES = 800, 60
+#: For a character, which may be one of four bytes, in parts and as a whole; for
+#: a point of a line, which is copied some times on the way to a graph.
+LETTER_BYTES, POINT_BYTES = 8, 500
 
 _TRUTH = {'true': True, '1': True, 'false': False, '0': False}
 _TYPES: dict[str, Callable[[str], Any]] = {
@@ -89,6 +94,12 @@ class _Key(NamedTuple):
     parse: Callable[[str], Any]
 
 
+def _value_bytes(value: Any) -> int:
+    """What an attribute takes beside its text, which may be a line."""
+    commas = value.count(',') if isinstance(value, str) else 0
+    return 2 * ELEMENT_BYTES + POINT_BYTES * commas
+
+
 class _Reader:
     """Takes the events of an XML parser."""
 
@@ -106,8 +117,9 @@ class _Reader:
         self.kind, self.owner = 'graph', self.graph
         self.key: _Key | None = None
         self.text: list[str] | None = None  # if it is wanted
-        # Names are told apart from their namespaces by a space.
-        self.parser = expat.ParserCreate(namespace_separator=' ')
+        self.depth = 0
+        # Namespaces stay prefixes: a long one would be put before every name.
+        self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
@@ -142,7 +154,10 @@ class _Reader:
     def start(self, tag: str, fields: dict[str, str]) -> None:
         """An element begins."""
         self.take(ELEMENT_BYTES)
-        tag = tag.rpartition(' ')[2]
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise BCMError(f'it has more than {MAX_DEPTH} nested elements')
+        tag = tag.rpartition(':')[2]
         try:
             if tag == 'node':
                 node = self.add_node(fields['id'])
@@ -173,24 +188,26 @@ class _Reader:
     def characters(self, text: str) -> None:
         """Some more of a value."""
         if self.text is not None:
-            self.take(4 * len(text))
+            self.take(LETTER_BYTES * len(text))
             self.text.append(text)
 
     def end(self, tag: str) -> None:
         """An element ends."""
-        tag = tag.rpartition(' ')[2]
+        self.depth -= 1
+        tag = tag.rpartition(':')[2]
         if tag in ('data', 'default'):
             if self.text is not None and self.key is not None:
-                self.take(2 * ELEMENT_BYTES)
-                text = ''.join(self.text)
-                self.owner[self.key.name] = self.key.parse(text)
+                value = self.key.parse(''.join(self.text))
+                self.take(_value_bytes(value))
+                self.owner[self.key.name] = value
             self.text = None
         elif tag in ('node', 'edge', 'key'):
             self.kind, self.owner, self.key = 'graph', self.graph, None
 
     def add_key(self, fields: dict[str, str]) -> None:
         """What a key stands for."""
-        self.take(ENTRY_BYTES)
+        size = sum(map(len, fields.values()))
+        self.take(ENTRY_BYTES + LETTER_BYTES * size)
         parse = _TYPES.get(fields.get('attr.type', 'string'), str)
         name = fields.get('attr.name', fields['id'])
         self.key = _Key(fields.get('for', 'all'), name, parse)
@@ -200,16 +217,16 @@ class _Reader:
         """The index of a node, which may be new."""
         index = self.node.setdefault(label, len(self.node))
         if index == len(self.labels):
-            self.take(ENTRY_BYTES + 4 * len(label))
+            self.take(ENTRY_BYTES + LETTER_BYTES * len(label))
             self.labels.append(label)
-            self.attributes.append(dict(self.defaults['node']))
+            self.attributes.append(self.with_defaults('node'))
         return index
 
     def add_edge(self, fields: dict[str, str]) -> None:
         """An edge, or both directions of one."""
         ends = fields['source'], fields['target']
         tail, head = (self.labels[self.add_node(end)] for end in ends)
-        self.kind, self.owner = 'edge', dict(self.defaults['edge'])
+        self.kind, self.owner = 'edge', self.with_defaults('edge')
         both = [(tail, head)]
         if fields.get('directed', str(self.directed)).lower() != 'true':
             both.append((head, tail))
@@ -218,3 +235,11 @@ class _Reader:
             self.edges.tail.append(one)
             self.edges.head.append(two)
             self.edges.attributes.append(self.owner)
+
+    def with_defaults(self, kind: str) -> dict[str, Any]:
+        """The first attributes of a node or an edge: a few bytes of the file,
+        but each of them has all.
+        """
+        values = self.defaults[kind]
+        self.take(sum(map(_value_bytes, values.values())))
+        return dict(values)

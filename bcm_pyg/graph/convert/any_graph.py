@@ -10,7 +10,7 @@ from torch_geometric.data import Data, HeteroData
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.geo import are_degrees
-from bcm_pyg.utils import as_path
+from bcm_pyg.utils import as_path, naming
 
 from ..planning_graph import planning_graph
 from . import _attributes as source
@@ -66,7 +66,9 @@ def read_graph(path: str | PathLike[str], cost: str | None = None) -> Data:
     name = as_path('path', path).name.lower().removesuffix('.gz')
     if name.endswith('.graphml'):
         nodes, edges, crs, _ = read_graphml(path, lambda *_: True)
-        return _from_parts(nodes, edges, crs, as_labels(nodes.labels), cost)
+        labels = as_labels(nodes.labels)
+        with naming(path):
+            return _from_parts(nodes, edges, crs, labels, cost)
     if cost is not None:
         raise BCMError(
             f'{path!s:.200} has costs of its own: only edges of a .graphml '

@@ -41,7 +41,7 @@ def from_arrays(
     raw = Data()
     arrays = {'pos': pos, 'edge_index': edge_index, 'edge_cost': edge_cost}
     for name, value in arrays.items():
-        raw[name] = _copied(name, value)
+        raw[name] = copied(name, value)
         if not isinstance(raw[name], Tensor):
             raise BCMError(f'{name} must hold numbers (got {raw[name].dtype})')
     for name, value in extras.items():
@@ -58,7 +58,7 @@ def from_arrays(
 def _extra(name: str, value: Array, raw: Data) -> Any:
     if isinstance(value, (str, bool, int, float)):
         return value
-    out = _copied(name, value)
+    out = copied(name, value)
     nodes, edges = graph_sizes(raw.pos, raw.edge_index)
     if name == 'bends':  # has a check of its own
         return out
@@ -78,7 +78,7 @@ def graph_sizes(
     return nodes, edge_index.shape[-1] if edge_index.ndim else 0
 
 
-def _copied(name: str, value: Array) -> Tensor | np.ndarray:
+def copied(name: str, value: Array) -> Tensor | np.ndarray:
     """A new tensor, or an array if it does not hold numbers."""
     if isinstance(value, Tensor):
         return value.detach().clone()

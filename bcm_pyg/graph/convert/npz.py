@@ -9,8 +9,9 @@ from numpy.lib import format as npy
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.utils import as_queries, memory_for, reading
+from bcm_pyg.utils import as_queries, memory_for, naming, reading
 
+from .._extras import check_extras
 from ..planning_graph import COST_NAMES, num_entries
 from .arrays import from_arrays, graph_sizes
 from .movingai import Scenarios
@@ -47,13 +48,13 @@ def read_npz(
     arrays = _read(path, max_bytes)
     for name in ('pos', 'edge_index'):
         if name not in arrays:
-            raise BCMError(f'{path} has no {name!r}: it has {sorted(arrays)}')
+            raise BCMError(f'{path} has no {name!r}: {_listed(arrays)}')
     names = COST_NAMES if cost is None else (cost,)
     cost = next((name for name in names if name in arrays), None)
     if cost is None:
         wanted = ' or '.join(map(repr, names))
         raise BCMError(
-            f'{path} has no {wanted}: it has {sorted(arrays)}; name one of '
+            f'{path} has no {wanted}: {_listed(arrays)}; name one of '
             "them with cost='...'"
         )
     edge_cost = arrays[cost]
@@ -71,16 +72,19 @@ def read_npz(
                 f'{path}: {name} must have one entry per node, {sizes[0]} (got '
                 f'shape {arrays[name].shape})'
             )
+    if 'node_id' in arrays and arrays['node_id'].dtype.kind == 'S':
+        with naming(path):
+            arrays['node_id'] = _decoded(arrays['node_id'])
     extras: dict[str, Any] = {}
     for name, value in arrays.items():
         if value.ndim == 0 and value.dtype.kind in 'Ubiuf':
             extras[name] = value.item()
         elif name == 'bends' or num_entries(name, value) in sizes:
             extras[name] = value
-    try:
-        return from_arrays(pos, edge_index, edge_cost, **extras)
-    except BCMError as error:
-        raise BCMError(f'{path}: {error}') from None
+    with naming(path):
+        out = from_arrays(pos, edge_index, edge_cost, **extras)
+        check_extras(out)
+        return out
 
 
 def read_queries(path: str | PathLike[str], data: Data) -> Scenarios:
@@ -100,9 +104,7 @@ def read_queries(path: str | PathLike[str], data: Data) -> Scenarios:
         if cost.shape != ends[0].shape or not bool((cost >= 0).all()):
             raise BCMError('optimal_cost must hold one cost per query')
     except KeyError as error:
-        raise BCMError(
-            f'{path} has no {error}: it has {sorted(arrays)}'
-        ) from None
+        raise BCMError(f'{path} has no {error}: {_listed(arrays)}') from None
     except ValueError as error:  # ours, or of text in place of numbers
         raise BCMError(f'{path}: {error}') from None
     return Scenarios(*ends, cost)
@@ -127,6 +129,18 @@ def _read(
         file.seek(0)
         with np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
+
+
+def _decoded(names: np.ndarray) -> np.ndarray:
+    """Names as text: as bytes they could not be saved, or typed."""
+    try:
+        return np.char.decode(names, 'utf-8')
+    except UnicodeDecodeError as error:
+        raise BCMError(f'node_id is no UTF-8: {error}') from None
+
+
+def _listed(arrays: dict[str, np.ndarray]) -> str:
+    return f'it has {sorted(arrays)!s:.200}'
 
 
 def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:

@@ -1,4 +1,6 @@
+import os
 import re
+from array import array
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -7,13 +9,16 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.geo import EARTH_RADIUS, local_metres
-from bcm_pyg.utils import check_choice, reading
+from bcm_pyg.utils import check_choice, memory_for, reading
 
 from .._bends import carry, ranges
 from .arrays import from_arrays
 
-#: Bytes that a file may have; points of streets that it may hold.
-MAX_BYTES, MAX_POINTS = 2**31, 2**27
+#: Bytes of memory for a point of a street.
+POINT_BYTES = 800
+#: Nodes that any file may hold, and below which size one for each byte: osmium
+#: keeps them all, and a few bytes can unpack to any number.
+FEW_NODES, SMALL = 10**6, 10**7
 
 CAR = {
     'motorway': 110,
@@ -54,7 +59,12 @@ class _Ways(NamedTuple):
     direction: np.ndarray  # [W] 1 or -1 if it is one-way, else 0
 
 
-def read_osm(path: str | PathLike[str], mode: str = 'drive') -> Data:
+def read_osm(
+    path: str | PathLike[str],
+    mode: str = 'drive',
+    *,
+    max_bytes: int | None = None,
+) -> Data:
     r"""A planning graph of the streets in a file of OpenStreetMap.
 
     Nodes are crossings and ends of streets, points between are bends (see
@@ -69,46 +79,59 @@ def read_osm(path: str | PathLike[str], mode: str = 'drive') -> Data:
             another that osmium reads.
         mode (str, optional): :obj:`"drive"`, :obj:`"bike"` or :obj:`"walk"`.
             (default: :obj:`"drive"`)
+        max_bytes (int, optional): Files are refused whose streets take more
+            memory. (default: 1 GiB, or 100 times the size of the file)
     """
     check_choice('mode', mode, tuple(SPEEDS))
     with reading(path, 'streets') as (_, size):
-        if size > MAX_BYTES:
-            raise BCMError(f'it has more than {MAX_BYTES:,} bytes')
-        ways = _read(str(path), mode)
+        ways = _read(path, size, mode, memory_for(size, max_bytes))
         if ways.size.size == 0:
             raise BCMError(f'it has no streets to {mode} on')
         return _graph(ways)
 
 
-def _read(path: str, mode: str) -> _Ways:
+def _read(
+    path: str | PathLike[str], size: int, mode: str, max_bytes: int
+) -> _Ways:
     try:
         import osmium
     except ImportError:
         raise BCMError(
             "read_osm needs osmium: run 'pip install bcm_pyg[osm]'"
         ) from None
-    node: list[int] = []
-    lonlat: list[tuple[float, float]] = []
+    name = os.path.abspath(path)  # '-' and 'http:...' are no files to osmium
+    if size < SMALL:
+        most = max(FEW_NODES, size)
+        for number, _ in enumerate(osmium.FileProcessor(name, osmium.osm.NODE)):
+            if number >= most:
+                raise BCMError(
+                    f'it has {size:,} bytes, but over {most:,} nodes'
+                )
+    node, lonlat = array('q'), array('d')
     ways: list[tuple[int, float, int]] = []
     way: Any
     kinds = osmium.osm.NODE | osmium.osm.WAY
-    found = osmium.FileProcessor(path, kinds).with_locations()
+    found = osmium.FileProcessor(name, kinds).with_locations()
     found.with_filter(osmium.filter.EntityFilter(osmium.osm.WAY))
     for way in found.with_filter(osmium.filter.KeyFilter('highway')):
         speed = _speed(way.tags, mode)
         points = [point for point in way.nodes if point.location.valid()]
         if speed is None or len(points) < 2:
             continue
-        node += [point.ref for point in points]
-        lonlat += [(point.lon, point.lat) for point in points]
+        node.extend(point.ref for point in points)
+        for point in points:
+            lonlat.extend((point.lon, point.lat))
         ways.append((len(points), speed, _direction(way.tags, mode)))
-        if len(node) > MAX_POINTS:
-            raise BCMError(f'it has more than {MAX_POINTS:,} points')
-    size, speeds, direction = np.array(ways).reshape(-1, 3).T
+        if POINT_BYTES * len(node) > max_bytes:
+            raise BCMError(
+                f'its streets take more than {max_bytes:,} bytes of memory: '
+                'raise max_bytes'
+            )
+    sizes, speeds, direction = np.array(ways).reshape(-1, 3).T
     return _Ways(
-        np.array(node, dtype=np.int64),
+        np.array(node),
         np.array(lonlat).reshape(-1, 2),
-        *(size.astype(np.int64), speeds, direction.astype(np.int64)),
+        *(sizes.astype(np.int64), speeds, direction.astype(np.int64)),
     )
 
 

@@ -1,3 +1,4 @@
+from contextlib import nullcontext
 from os import PathLike
 from typing import Any
 
@@ -5,6 +6,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.geo import are_degrees, local_metres, warn_of_degrees
+from bcm_pyg.utils import naming
 
 from . import _attributes as source
 from ._graphml import as_labels, read_graphml
@@ -56,18 +58,19 @@ def from_osmnx(
     else:
         nodes, edges = source.nodes_and_edges(graph)
         crs, names = graph.graph.get('crs'), []
-    if isinstance(cost, str):
-        _check_cost(edges, cost, names)
-    xy = nodes.axes(('x', 'y'))
-    lonlat = source.known_degrees(nodes)
-    if are_degrees(crs, xy):
-        lonlat = xy
-        if project:
-            xy = local_metres(lonlat)
-        else:
-            warn_of_degrees(2)
-    labels = as_labels(nodes.labels) if is_file else nodes.labels
-    return build(nodes, edges, cost, xy, lonlat, labels)
+    with naming(graph) if is_file else nullcontext():
+        if isinstance(cost, str):
+            _check_cost(edges, cost, names)
+        xy = nodes.axes(('x', 'y'))
+        lonlat = source.known_degrees(nodes)
+        if are_degrees(crs, xy):
+            lonlat = xy
+            if project:
+                xy = local_metres(lonlat)
+            else:
+                warn_of_degrees(2)
+        labels = as_labels(nodes.labels) if is_file else nodes.labels
+        return build(nodes, edges, cost, xy, lonlat, labels)
 
 
 def _check_cost(edges: source.Edges, cost: str, known: list[str]) -> None:
@@ -78,4 +81,5 @@ def _check_cost(edges: source.Edges, cost: str, known: list[str]) -> None:
         hint = ': call osmnx.add_edge_speeds and osmnx.add_edge_travel_times'
     names = {str(name) for values in edges.attributes for name in values}
     names |= {*known}
-    raise BCMError(f'no edge has a {cost!r}{hint} (edges have {sorted(names)})')
+    have = f'edges have {sorted(names)!s:.200}'
+    raise BCMError(f'no edge has a {cost!r}{hint} ({have})')

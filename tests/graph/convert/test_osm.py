@@ -1,3 +1,4 @@
+import bz2
 import sys
 
 import numpy as np
@@ -123,12 +124,23 @@ def test_errors(tmp_path):
 
 def test_sizes_are_bounded(tmp_path, monkeypatch):
     file = write(tmp_path / 'a.osm')
-    monkeypatch.setattr('bcm_pyg.graph.convert.osm.MAX_POINTS', 5)
-    with pytest.raises(BCMError, match='more than 5 points'):
-        read_osm(file)
-    monkeypatch.setattr('bcm_pyg.graph.convert.osm.MAX_BYTES', 10)
-    with pytest.raises(BCMError, match='more than 10 bytes'):
-        read_osm(file)
+    with pytest.raises(BCMError, match='streets take more than 5,000 bytes'):
+        read_osm(file, max_bytes=5000)
+    monkeypatch.setattr('bcm_pyg.graph.convert.osm.FEW_NODES', 0)
+    node = b'<node id="9" lat="1" lon="1"/>' * 10**5
+    packed = bz2.compress(b'<osm version="0.6">' + node + b'</osm>')
+    (tmp_path / 'b.osm.bz2').write_bytes(packed)
+    with pytest.raises(BCMError, match='bytes, but over [0-9,]* nodes'):
+        read_osm(tmp_path / 'b.osm.bz2')
+
+
+@pytest.mark.parametrize('name', ['http:/a.osm', 'http:a.osm'])
+def test_a_path_is_no_address(name: str, tmp_path, monkeypatch):
+    # To osmium, these are addresses that another program fetches.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    write(tmp_path / name)
+    assert read_osm(name).num_nodes == read_osm(tmp_path / name).num_nodes
 
 
 def test_without_osmium(tmp_path, monkeypatch):
