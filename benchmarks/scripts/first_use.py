@@ -184,6 +184,7 @@ def distances(name: str, num: int) -> Row | None:
     torch.set_num_threads(THREADS)
     pair = times_of([partial(atlas.distance, starts, goals)], 15)
     torch.set_num_threads(1)
+    alone = times_of([partial(atlas.distance, starts, goals)], 15)
     search = search_times(atlas)
     rng, curve, size = np.random.default_rng(0), [], 1
     while size <= len(names):
@@ -200,6 +201,7 @@ def distances(name: str, num: int) -> Row | None:
         'nodes': int(atlas.data.num_nodes),
         'pair_us': 1e6 * pair.wall / num,
         'pair_cpu_us': 1e6 * pair.cpu / num,
+        'pair_one_thread_cpu_us': 1e6 * alone.cpu / num,
         'distance_error': distance_error(atlas.planner, known),
         'search_cpu_ms': 1e3 * search.cpu,
         'search_cpu_ms_after': 1e3 * again.cpu,
@@ -258,19 +260,19 @@ CODES = {
 
 def run_imports(args: Any) -> None:
     results = results_for('first_use', args.quick)
-    repeats = 1 if args.quick else 7
+    repeats = 1 if args.quick else 5
     run_jobs(
         results, [Job({'part': 'imports'}, partial(import_times, repeats))]
     )
 
 
 def import_times(repeats: int) -> Row:
-    """Seconds of imports in fresh processes, what is read from disk once."""
+    """Seconds of imports, the fastest of some fresh processes."""
     row: Row = {'repeats': repeats}
     for name, (before, code) in CODES.items():
         script = IMPORTS.format(before=before, code=code)
         times = []
-        for _ in range(1 + repeats):
+        for _ in range(repeats):
             done = subprocess.run(
                 [sys.executable, '-c', script],
                 capture_output=True,
@@ -278,9 +280,9 @@ def import_times(repeats: int) -> Row:
                 text=True,
             )
             times.append(list(map(float, done.stdout.split())))
-        wall, cpu = zip(*times[1:], strict=True)
-        row[f'{name}_seconds'] = statistics.median(wall)
-        row[f'{name}_cpu_seconds'] = statistics.median(cpu)
+        wall, cpu = zip(*times, strict=True)
+        row[f'{name}_seconds'] = min(wall)
+        row[f'{name}_cpu_seconds'] = min(cpu)
     return {**row, 'load': load_of_machine()}
 
 
