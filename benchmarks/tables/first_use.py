@@ -101,7 +101,9 @@ def _search_ms(row: Row) -> float:
 
 def _goals(row: Row) -> str:
     goals = row['crossover']
-    return 'never' if goals is None else f'{goals:,} goals of a start'
+    if goals is None:
+        return 'never'
+    return f'{goals:,} goal{"s" if goals > 1 else ""} of a start'
 
 
 FIRST_USE_TABLES = {

@@ -61,7 +61,9 @@ def test_learn_and_distance(
         Results('first_use').add(row)
     assert '| ushape10 | 84 | 0 on the clock | ' in tables.first_use()
     assert '| U, wide | 1,600 | ' in tables.distances()
-    assert ' goals of a start | ' in tables.crossovers()
+    assert ' of a start | ' in tables.crossovers()
+    goals = [tables._goals({'crossover': x}) for x in (None, 1, 1200)]
+    assert goals == ['never', '1 goal of a start', '1,200 goals of a start']
 
 
 def test_imports(folders: Path) -> None:
