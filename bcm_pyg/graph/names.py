@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
+from ._extras import fits
 from .labels import check_distinct, labels_of
 
 #: Characters of names that are compared; it takes their square.
@@ -34,8 +35,8 @@ class Names:
         self.of: list[Any] = labels_of(data)
         if data.get('node_id') is not None:
             check_distinct(self.of)
-        dropped = data.get('dropped_nodes')
-        self._num_dropped = 0 if dropped is None else int(dropped)
+        is_known = 'dropped_nodes' in data and fits(data, 'dropped_nodes')
+        self._num_dropped = data.dropped_nodes if is_known else 0
         self._has_tuples = any(isinstance(name, tuple) for name in self.of)
 
     @cached_property
