@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from bcm_pyg.graph import (
     from_osmnx,
     read_movingai,
     read_npz,
+    read_osm,
     read_scenarios,
 )
 
@@ -23,6 +25,14 @@ SCENARIO = (
     b'version 1\n'
     b'0\tx.map\t5\t4\t0\t0\t4\t0\t4\n'
     b'1\tx.map\t5\t4\t0\t0\t4\t3\t7.5\n'
+)
+STREETS = (
+    b'<osm version="0.6"><node id="1" lat="50.1" lon="4.1"/>'
+    b'<node id="2" lat="50.2" lon="4.1"/><node id="3" lat="50.2" lon="4.3"/>'
+    b'<way id="7"><nd ref="1"/><nd ref="2"/><nd ref="3"/><nd ref="1"/>'
+    b'<tag k="highway" v="residential"/><tag k="oneway" v="yes"/></way>'
+    b'<way id="8"><nd ref="1"/><nd ref="3"/><tag k="highway" v="primary"/>'
+    b'<tag k="maxspeed" v="30 mph"/></way></osm>'
 )
 
 
@@ -58,3 +68,5 @@ FILES: dict[str, tuple[bytes, Callable[[Path], Any]]] = {
     'x.scen': (SCENARIO, scenarios),
     'g.graphml': (graphml(), from_osmnx),
 }
+if find_spec('osmium') is not None:
+    FILES['s.osm'] = STREETS, read_osm

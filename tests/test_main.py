@@ -283,3 +283,8 @@ def test_the_script_is_the_module(folder):
         [sys.executable, '-c', code], capture_output=True, text=True, check=True
     )
     assert done.stdout.endswith('False\n')  # so help comes at once
+
+
+def test_no_output(folder: Path, monkeypatch) -> None:
+    monkeypatch.setattr(sys, 'stdout', None)  # as after >&-
+    assert main(['info', str(folder / 'map')]) == 0

@@ -166,7 +166,7 @@ def coord(data: Data, num_nodes: int, device: torch.device) -> Tensor | None:
     """Integer codes per axis: not negative, of shape [N, A]; or none."""
     if data.get('coord') is None:
         return None
-    codes = _plain_tensor('coord', data.coord, device, is_long=True)
+    codes = _plain_tensor('coord', data.coord, device, is_long=True).long()
     if codes.dim() != 2 or codes.size(0) != num_nodes or codes.size(1) == 0:
         got = tuple(codes.shape)
         raise BCMError(f'coord must have shape [{num_nodes}, axes] (got {got})')
@@ -180,7 +180,7 @@ def coord(data: Data, num_nodes: int, device: torch.device) -> Tensor | None:
         raise BCMError(
             f'coord must not be negative (node {node}: {codes[node].tolist()})'
         )
-    return codes.long()
+    return codes
 
 
 def bends(data: Data, index: Tensor) -> tuple[Tensor, Tensor] | None:
@@ -189,6 +189,7 @@ def bends(data: Data, index: Tensor) -> tuple[Tensor, Tensor] | None:
         return None
     device = index.device
     span = _plain_tensor('edge_bends', data.edge_bends, device, is_long=True)
+    span = span.long()
     points = _plain_tensor('bends', data.get('bends'), device)
     wanted = (index.size(1), 2)
     if span.shape != wanted:
@@ -211,7 +212,7 @@ def bends(data: Data, index: Tensor) -> tuple[Tensor, Tensor] | None:
         )
     if not bool(torch.isfinite(points).all()):
         raise BCMError('bends must be finite')
-    return span.long(), points
+    return span, points
 
 
 def warn_of_scales(data: Data, stacklevel: int) -> None:

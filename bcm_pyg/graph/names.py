@@ -12,7 +12,11 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 
+from ._extras import fits
 from .labels import as_list, check_distinct, labels_of
+
+#: Characters of names that are compared; it takes their square.
+LONG = 200
 
 
 def nodes_from_labels(data: Data, labels: Hashable | Iterable[Hashable]) -> Any:
@@ -38,10 +42,6 @@ def nodes_from_labels(data: Data, labels: Hashable | Iterable[Hashable]) -> Any:
     return nodes if edges is None else nodes.to(edges.device)
 
 
-#: Characters of names that are compared; it takes their square.
-LONG = 200
-
-
 class Names:
     """The names of the nodes of a graph.
 
@@ -59,8 +59,8 @@ class Names:
         self.of: list[Any] = labels_of(data)
         if data.get('node_id') is not None:
             check_distinct(self.of)
-        dropped = data.get('dropped_nodes')
-        self._num_dropped = 0 if dropped is None else int(dropped)
+        is_known = 'dropped_nodes' in data and fits(data, 'dropped_nodes')
+        self._num_dropped = data.dropped_nodes if is_known else 0
         self._has_tuples = any(isinstance(name, tuple) for name in self.of)
 
     @cached_property

@@ -289,7 +289,10 @@ def take(data: Data, key: str, ids: Tensor) -> object:
     dim = data.__cat_dim__(key, value)
     if isinstance(value, np.ndarray):
         return value.take(ids.cpu().numpy(), axis=dim)
-    return value.index_select(dim, ids.to(value.device))
+    ids = ids.to(value.device)
+    if value.dim() == 1:  # index_select lacks some types there
+        return value[ids]
+    return value.index_select(dim, ids)
 
 
 def _integer_codes(position: Tensor) -> Tensor | None:

@@ -11,7 +11,7 @@ from small_atlas import learn, streets, trained
 from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, CognitiveMap
-from bcm_pyg.graph import simplify_graph
+from bcm_pyg.graph import from_networkx, simplify_graph
 from bcm_pyg.planning import Corridor, VisitedGreedy
 from bcm_pyg.training import History
 
@@ -99,6 +99,40 @@ def test_other_attributes_and_readout(tmp_path: Path) -> None:
     assert torch.equal(other.data.edge_lanes, atlas.data.edge_lanes)
     assert other.data.pos_origin is not None
     assert other.model.info.dtype == 'float16'
+
+
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [
+        *((name, torch.zeros(3)) for name in ('batch', '_a', 'a b', 'to_dict')),
+        *((name, torch.zeros(3)) for name in ('names', 'simplified_nodes')),
+        *((name, 'x') for name in ('blocked', 'lonlat', 'dropped_nodes')),
+        *((name, torch.zeros(3)) for name in ('grid_size', 'matrix_axes')),
+        ('a', torch.zeros(3, dtype=torch.complex64)),
+        ('a', torch.zeros(3, dtype=torch.uint16)),
+        ('a', torch.eye(3).to_sparse()),
+        *(('a', value) for value in (float('nan'), 10**400, 'a' * 10**6)),
+    ],
+)
+def test_attributes_that_are_left_out(
+    name: str, value: object, tmp_path: Path
+) -> None:
+    data = from_networkx(streets())
+    data[name] = value
+    atlas = CognitiveMap(data, tiny_map(data))
+    atlas.save(tmp_path)
+    other = CognitiveMap.load(tmp_path)
+    assert name not in other.data and other.simplified is None
+    assert other.route('a0', 'e4') == atlas.route('a0', 'e4')
+
+
+@pytest.mark.parametrize('dtype', ['>f4', 'u4', 'f2', 'longdouble'])
+def test_arrays_of_numbers(dtype: str, tmp_path: Path) -> None:
+    data = from_networkx(streets())
+    data.heights = np.arange(int(data.num_nodes)).astype(dtype)[::-1]
+    CognitiveMap(data, tiny_map(data)).save(tmp_path)
+    found = CognitiveMap.load(tmp_path).data.heights
+    assert found.tolist() == data.heights.tolist()
 
 
 def test_history_without_validation(tmp_path: Path) -> None:
@@ -207,6 +241,11 @@ def test_changed_configs(change, tmp_path: Path) -> None:
         ('simplified_nodes', lambda x: x[:3]),
         ('simplified_nodes', lambda x: x.float()),
         ('simplified_nodes', lambda x: x.new_zeros(3, 3)),
+        ('blocked', lambda x: torch.zeros(3, dtype=torch.bool)),
+        ('lonlat', lambda x: torch.zeros(3)),
+        ('grid_size', lambda x: torch.zeros(1, 2)),
+        ('dropped_nodes', lambda x: torch.zeros(3)),
+        ('batch', lambda x: torch.zeros(3)),
     ],
 )
 def test_changed_graphs(name: str, change, tmp_path: Path) -> None:
@@ -220,7 +259,7 @@ def test_changed_graphs(name: str, change, tmp_path: Path) -> None:
     files = ('graph', 'map', 'snapshots')
     with open_folder(tmp_path, FORMAT, fields, files) as (config, opened):
         tensors = {key: file.read() for key, file in opened.items()}
-    tensors['graph'][name] = change(tensors['graph'][name])
+    tensors['graph'][name] = change(tensors['graph'].get(name))
     contents = {key: pack(value) for key, value in tensors.items()}
     write_folder(tmp_path, FORMAT, config, contents)
     with pytest.raises(BCMError, match='does not hold a readable'):

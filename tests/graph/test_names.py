@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 import torch
@@ -121,3 +123,11 @@ def test_names_that_were_left_out() -> None:
     data = Data(num_nodes=2, node_id=as_node_id(['a', 'b']), dropped_nodes=3)
     with pytest.raises(BCMError, match='3 nodes outside of the largest'):
         Names(data).node('x')
+
+
+def test_long_names_are_not_compared() -> None:
+    names = names_of(*(letter * 10**5 for letter in 'ab'))
+    began = time.process_time()
+    with pytest.raises(BCMError, match='is not a node') as told:
+        names.node('a' * 10**5 + 'b' * 10**5)
+    assert time.process_time() - began < 1 and len(str(told.value)) < 300

@@ -364,3 +364,18 @@ def test_one_cost_beside_which_others_vanish():
     cost[5] = 1e30
     with pytest.warns(UserWarning, match=r'edge \d+ costs 1e\+30, but'):
         BCM.from_data(scattered(edge_cost=cost))
+
+
+def test_unsigned_numbers():
+    # PyTorch has these types, but compares few of them.
+    codes = np.array([[0, 1], [1, 2], [2, 0]], dtype=np.uint32)
+    heights = torch.tensor([1, 2, 3]).to(torch.uint16)
+    data = planning_graph(good(coord=codes, heights=heights))
+    assert data.coord.tolist() == codes.tolist()
+    loop = torch.tensor([[0, 0, 1, 2], [0, 1, 2, 0]])  # is dropped
+    data = good(edge_index=loop, edge_cost=torch.arange(4.0))
+    data.edge_level = torch.arange(4).to(torch.uint16)
+    assert planning_graph(data).edge_level.tolist() == [1, 2, 3]
+    data = planning_graph(good(heights=heights))
+    nodes = torch.tensor([2, 0])
+    assert BCM.from_data(data).project_nodes(data, nodes).size(0) == 2

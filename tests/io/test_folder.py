@@ -65,3 +65,12 @@ def test_errors_of_the_caller_are_left_alone(tmp_path: Path) -> None:
         open_folder(tmp_path, KIND, FIELDS, TENSORS),
     ):
         raise ZeroDivisionError
+
+
+def test_what_cannot_be_read_is_not_written(tmp_path: Path) -> None:
+    write(tmp_path)
+    before = sorted(os.listdir(tmp_path))
+    content = pack({'a': torch.zeros(2, dtype=torch.complex64)})
+    with pytest.raises(BCMError, match="no spec of 'a'"):
+        write_folder(tmp_path, KIND, {'x': 1}, {'graph': content})
+    assert sorted(os.listdir(tmp_path)) == before

@@ -90,18 +90,30 @@ ATTACKS = {
     'parts': Attack(
         'cognitive maps of parts that disagree', 10**4, folders.of_parts
     ),
+    'attributes': Attack(
+        'graphs of any attribute, saved and loaded',
+        10**3,
+        folders.of_attributes,
+    ),
     'checkpoint': Attack('damaged checkpoints', 10**4, files.of_checkpoint),
     'command': Attack('commands on damaged files', 10**4, strangers.of_command),
     'names': Attack('maps of hostile names', 10**3, strangers.of_names),
     'save': Attack('kills during BCM.save', 100, kills.of_save),
     'atlas_save': Attack('kills during CognitiveMap.save', 100, kills.of_atlas),
+    'interrupt': Attack(
+        'Ctrl-C during CognitiveMap.save', 100, kills.of_interrupt
+    ),
+    'savers': Attack(
+        'saves of three processes to one folder', 300, kills.of_savers
+    ),
     'fit': Attack('kills during fit', 100, kills.of_fit),
     'disk': Attack('disks that fill up during training', 50, kills.of_disk),
     'limit': Attack('limits on the size of files', 50, kills.of_limit),
     'pair': Attack('kills of one of two processes', 20, kills.of_pair),
 }
 #: These need a disk that keeps what is written, others are faster without.
-ON_DISK = ('save', 'atlas_save', 'fit', 'disk', 'limit', 'pair', 'caches')
+ON_DISK = ('save', 'atlas_save', 'interrupt', 'savers', 'fit', 'disk', 'limit')
+ON_DISK += ('pair', 'caches')
 MEMORY = Path('/dev/shm')
 
 

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from sample_files import FILES, MAP
 
-from bcm_pyg import BCMError
-from bcm_pyg.graph import read_movingai, read_scenarios
+from bcm_pyg import BCMError, CognitiveMap
+from bcm_pyg.cognitive_map.folder import FORMAT
+from bcm_pyg.graph import read_movingai, read_osm, read_scenarios
+from bcm_pyg.graph.saved_graph import NAMES
+from bcm_pyg.io import pack, write_folder
+from bcm_pyg.training import History
 
 #: MB that reading may take above what was taken before.
 MOST = 1024
@@ -26,6 +33,20 @@ HEAD = (
     b'<graph edgedefault="undirected">'
 )
 NODE = b'<node id="%d"><data key="x">%d</data><data key="y">9</data></node>'
+DEFAULT = b'<key id="%d" for="edge" attr.name="%d"><default>1</default></key>'
+STREET = (
+    b'<key id="g" for="edge" attr.name="geometry"/>'
+    b'<edge source="1" target="2"><data key="g">LINESTRING ('
+)
+EMOJI = b'1' * 1000 + b'\xf0\x9f\x98\x80'
+KEY = b'<key id="' + b'a' * (10**7 - 4) + b'\xf0\x9f\x98\x80"/>'
+PLACES = b'<node id="1" lat="1" lon="1"/><node id="2" lat="1" lon="2"/>'
+OSM = b'<osm version="0.6">' + PLACES
+WAY = (
+    b'<way id="1">'
+    + b'<nd ref="1"/><nd ref="2"/>' * 900
+    + b'<tag k="highway" v="primary"/></way>'
+)
 EDGE = b'<edge source="1" target="2"><data key="l">1</data></edge>'
 
 
@@ -44,7 +65,7 @@ def explode(name: str, folder: Path, size: float = 1.0) -> float:
         finally:
             os._exit(1)
     _, status = os.waitpid(pid, 0)
-    path.unlink()
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
     return float('inf') if status else float((folder / 'peak').read_text())
 
 
@@ -52,7 +73,11 @@ def _read(path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
         try:
-            if path.suffix == '.scen':
+            if path.is_dir():
+                CognitiveMap.load(path)
+            elif path.name.endswith('.osm.gz'):
+                read_osm(path)
+            elif path.suffix == '.scen':
                 cells = path.with_name('x.map')
                 cells.write_bytes(MAP)
                 read_scenarios(path, read_movingai(cells))
@@ -72,6 +97,48 @@ def peak_memory(anew: bool = False) -> float:
         if line.startswith('VmHWM'):
             return int(line.split()[1]) / 1024
     raise OSError('there is no peak')
+
+
+def atlas(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+    """A cognitive map without a network, of this graph."""
+    line = torch.tensor([[0, 1], [1, 0]])
+    whole = {
+        'edge_index': line,
+        'edge_cost': torch.ones(2),
+        'pos': torch.rand(2, 1),
+        **tensors,
+    }
+    config = {
+        'graph': {},
+        'map': None,
+        'readout': None,
+        'history': asdict(History()),
+        'snapshots': [],
+    }
+    files = {'graph': pack(whole), 'map': pack({}), 'snapshots': pack({})}
+    write_folder(path, FORMAT, config, files)
+
+
+def many_nodes(size: float) -> dict[str, torch.Tensor]:
+    return {'pos': torch.zeros(int(9.5e6 * size), 1, dtype=torch.int8)}
+
+
+def many_edges(size: float) -> dict[str, torch.Tensor]:
+    number = int(3e6 * size)
+    ends = torch.zeros(2, number, dtype=torch.uint8)
+    ends[1] = torch.arange(number) % 200
+    cost = torch.ones(number, dtype=torch.uint8)
+    return {'pos': torch.rand(200, 1), 'edge_index': ends, 'edge_cost': cost}
+
+
+def many_names(text: bytes) -> Callable[[float], dict[str, torch.Tensor]]:
+    def make(size: float) -> dict[str, torch.Tensor]:
+        count = int(9.5e6 * size) // (len(text) + 1)
+        content = b'[' + (text + b',') * count + text + b']'
+        names = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+        return {NAMES: names, 'pos': torch.rand(2, 1)}
+
+    return make
 
 
 def packed(path: Path, *parts: bytes | Iterable[bytes]) -> None:
@@ -137,6 +204,21 @@ BOMBS: dict[str, tuple[Any, ...]] = {
     'edges': ('a.graphml', packed, HEAD, times(EDGE, 2e6)),
     'name': ('a.graphml', packed, HEAD, b'<node id="', times(b'a', 9e8)),
     'text': ('a.graphml', packed, HEAD, NODE[:27], times(b'1', 9e8)),
+    'depth': ('a.graphml', packed, HEAD, times(b'<a>', 3e7)),
+    'defaults': (
+        *('a.graphml', packed, b'<graphml>', numbered(DEFAULT, 1e4)),
+        *(b'<graph>', times(b'<edge source="1" target="2"/>', 1e6)),
+    ),
+    'line': ('a.graphml', packed, HEAD, STREET, times(b'1 2,', 9e7)),
+    'emoji': ('a.graphml', packed, HEAD, STREET, times(EMOJI, 3e5)),
+    'keys': ('a.graphml', packed, HEAD, times(KEY, 60)),
+    'streets': ('a.osm.gz', packed, OSM, times(WAY, 3e3), b'</osm>'),
+    'points': ('a.osm.gz', packed, OSM, times(PLACES, 3e6), b'</osm>'),
+    'saved nodes': ('atlas', atlas, many_nodes),
+    'saved edges': ('atlas', atlas, many_edges),
+    'saved names': ('atlas', atlas, many_names(b'""')),
+    'saved lists': ('atlas', atlas, many_names(b'[]')),
+    'saved objects': ('atlas', atlas, many_names(b'{}')),
     'places': ('a.npz', arrays, '|i1', of_shape('pos', 4e8, 1)),
     'more places': ('a.npz', arrays, '|i1', of_shape('pos', 1.6e7, 1)),
     'ends': ('a.npz', arrays, '|i1', of_shape('edge_index', 2, 8e6)),

@@ -12,16 +12,31 @@ from typing import Any
 import numpy as np
 import safetensors.torch
 import torch
+from helpers import ALL_ENCODERS, tiny_map
 from small_fits import small_map, tiny
 from torch_geometric.data import Data
 
-from bcm_pyg import BCM, CognitiveMap
+from bcm_pyg import BCM, BCMError, CognitiveMap, Planner, planning_graph
 from bcm_pyg.export import to_geojson
 from bcm_pyg.io.format import config_digest
 
-from .files import damaged, refused, small_graph, spoil, spoil_tensors
+from .files import (
+    DTYPES,
+    NASTY,
+    damaged,
+    refused,
+    small_graph,
+    spoil,
+    spoil_tensors,
+)
 
-ENCODERS = ['interaction', 'k_hot', 'grid', 'landmark', 'node_table']
+#: Names that a graph may have for what it likes, or that mean something.
+NAMES = [
+    *('a', '_a', 'a b', 'é', '', '1', 'batch', 'face', 'x', 'time', 'to_dict'),
+    *('names', 'simplified_nodes', 'num_nodes', 'node_id', 'lonlat', 'coord'),
+    *('blocked', 'grid_size', 'matrix_axes', 'dropped_nodes', 'pos_origin'),
+    *('edge_length', 'edge_bends', 'bends', 'adj_t', 'edge_weight', 'names '),
+]
 #: Graphs of cognitive maps, all different: nodes, whether it is simplified,
 #: kinds of names, and the encoder.
 ATLASES: list[tuple[int, bool, str, str | None]] = [
@@ -35,7 +50,7 @@ ATLASES: list[tuple[int, bool, str, str | None]] = [
 
 def of_map(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
     """Damages the folder of a map and loads it."""
-    data, name = small_graph(), str(rng.choice(ENCODERS))
+    data, name = small_graph(), str(rng.choice(ALL_ENCODERS))
     dtype = str(rng.choice(['float32', 'int8']))
     whole = folder / f'{name}-{dtype}'
     if not whole.exists():
@@ -46,10 +61,13 @@ def of_map(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
 
 
 def _load(path: Path, data: Data) -> None:
-    """A map that is loaded has finite embeddings."""
+    """A map that is loaded has finite embeddings, or no planner takes it."""
     model = BCM.load(path, data)
     with torch.no_grad():
-        assert bool(model.project_nodes(data).isfinite().all())
+        is_sound = bool(model.project_nodes(data).isfinite().all())
+    if not is_sound:  # a GNN may overflow
+        Planner(model, data)(0, 3)
+        raise AssertionError('a planner takes embeddings that are not finite')
 
 
 def of_atlas(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
@@ -63,6 +81,46 @@ def of_parts(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
     one, two = (whole_atlas(rng, folder) for _ in range(2))
     path = mixed_folder(one, two, rng)
     return refused(partial(_ask, path, rng), (one.name, two.name, path))
+
+
+def of_attributes(
+    rng: np.random.Generator, folder: Path
+) -> tuple[int, list[str]]:
+    """Saves a graph with an attribute of any kind: it can be loaded again."""
+    name, value = NAMES[rng.integers(len(NAMES))], _anything(rng)
+    run = partial(_save_and_load, name, value, rng, folder)
+    return refused(run, (name, value))
+
+
+def _save_and_load(
+    name: str, value: Any, rng: np.random.Generator, folder: Path
+) -> None:
+    data = planning_graph(_ring(20))
+    data[name] = value
+    has_map = rng.random() < 0.2  # loading it takes longer
+    atlas = CognitiveMap(data, tiny_map(data) if has_map else None)
+    atlas.save(folder / 'any')  # or it is refused, which is fine
+    try:
+        other = CognitiveMap.load(folder / 'any')
+    except BCMError as error:
+        raise AssertionError(f'saved, but not loaded: {error}') from None
+    assert other.names == atlas.names, 'other names'
+    if has_map:
+        other.explore(folder / 'page.html')
+
+
+def _anything(rng: np.random.Generator) -> Any:
+    """A tensor, an array or a value, of some shape and type."""
+    shapes = [(), (0,), (3,), (20,), (20, 1), (20, 2), (1, 2), (2, 20)]
+    shape, kind = shapes[rng.integers(len(shapes))], rng.integers(3)
+    if kind == 0:
+        return [*NASTY, float('nan'), 10**400][rng.integers(len(NASTY) + 2)]
+    numbers = rng.integers(-2, 20, shape)
+    if kind == 1:
+        types = [*DTYPES, torch.uint16, torch.complex64, torch.float8_e4m3fn]
+        return torch.from_numpy(numbers).to(types[rng.integers(len(types))])
+    dtypes = ['>f4', 'u4', 'f2', 'longdouble', 'U3', 'S3', 'O', 'c8', 'M8[s]']
+    return numbers.astype(str(rng.choice(dtypes)))
 
 
 def whole_atlas(rng: np.random.Generator, folder: Path) -> Path:

@@ -41,10 +41,7 @@ def of_save(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
 
 def of_atlas(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
     """The same of a cognitive map, whose folder has four files."""
-    data = weighted_grid('open', side=6, seed=1)
-    models = [BCM.from_data(data, channels=4) for _ in range(2)]
-    atlases = [CognitiveMap(data, model) for model in models]
-    return _killed_saves(rng, folder, atlases, CognitiveMap.load)
+    return _killed_saves(rng, folder, _two_atlases(), CognitiveMap.load)
 
 
 def _killed_saves(
@@ -76,6 +73,71 @@ def _killed_saves(
 
 def _weights(saved: Any) -> dict[str, list[Any]]:
     return weights(saved if isinstance(saved, BCM) else saved.model)
+
+
+def of_interrupt(
+    rng: np.random.Generator, folder: Path
+) -> tuple[int, list[str]]:
+    """Ctrl-C while a map is saved: the old one or the new one, no leftovers."""
+    atlases, path = _two_atlases(), folder / 'map'
+    atlases[0].save(path)
+    files = len(os.listdir(path))
+
+    def save() -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for turn in range(1000):
+            atlases[turn % 2].save(path)
+
+    pid = _begin(save)
+    time.sleep(rng.uniform(0.01, 0.1))
+    os.kill(pid, signal.SIGINT)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    failures = [] if code == FOREIGN else [f'a process ended with {code}']
+    return 1, failures + _wrong_folder(path, atlases, files)
+
+
+def of_savers(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
+    """Three processes save to one folder, and one reads it."""
+    atlases, path = _two_atlases(), folder / 'map'
+    atlases[0].save(path)
+    files, saves = len(os.listdir(path)), 10
+
+    def save(first: int) -> None:
+        for turn in range(saves):
+            atlases[(first + turn) % 2].save(path)
+
+    pids = {_begin(partial(save, turn)) for turn in range(3)}
+    failures: list[str] = []
+    while pids:
+        failures += _wrong_folder(path, atlases)
+        for pid in list(pids):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                pids.remove(pid)
+                code = os.waitstatus_to_exitcode(status)
+                failures += [f'a process ended with {code}'] if code else []
+    return 3 * saves, failures + _wrong_folder(path, atlases, files)
+
+
+def _two_atlases() -> list[CognitiveMap]:
+    data = weighted_grid('open', side=6, seed=1)
+    models = [BCM.from_data(data, channels=4) for _ in range(2)]
+    return [CognitiveMap(data, model) for model in models]
+
+
+def _wrong_folder(
+    path: Path, atlases: list[CognitiveMap], files: int | None = None
+) -> list[str]:
+    """What is wrong with a folder that should hold one of two maps."""
+    try:
+        found = _weights(CognitiveMap.load(path))
+    except BCMError as error:
+        return [f'the map is lost: {error}']
+    if found not in list(map(_weights, atlases)):
+        return ['neither the old map nor the new one']
+    if files not in (None, len(os.listdir(path))):
+        return [f'leftovers: {os.listdir(path)}']
+    return []
 
 
 def of_fit(rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:

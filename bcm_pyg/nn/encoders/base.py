@@ -81,7 +81,9 @@ def select_nodes(data: Data, nodes: Tensor) -> Data:
         value = data[key]
         if isinstance(value, Tensor) and value.layout == torch.strided:
             dim = data.__cat_dim__(key, value)
-            if isinstance(dim, int):
+            if value.dim() == 1:  # index_select lacks some types there
+                out[key] = value[nodes]
+            elif isinstance(dim, int):
                 out[key] = value.index_select(dim, nodes)
     out.n_id = nodes  # last: the graph may have an n_id of its own
     out.graph_nodes = data.num_nodes

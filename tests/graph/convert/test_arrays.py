@@ -328,3 +328,30 @@ def test_real_graphs(data_dir, name):
         np.testing.assert_allclose(
             plan.cost, queries['optimal_cost'][:20], rtol=1e-5
         )
+
+
+def test_names_as_bytes(tmp_path):
+    names = np.array([text.encode() for text in ('Ayr', 'Köln', '')])
+    data = read_npz(save(tmp_path / 'a.npz', node_id=names))
+    assert data.node_id.tolist() == ['Ayr', 'Köln', '']
+    path = save(tmp_path / 'a.npz', node_id=np.array([b'a', b'b', b'\xff']))
+    with pytest.raises(BCMError, match=r'a\.npz: node_id is no UTF-8'):
+        read_npz(path)
+
+
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [
+        ('lonlat', np.array(['a', 'b', 'c'])),
+        ('blocked', np.array(['a', 'b', 'c'])),
+        ('dropped_nodes', np.array('x')),
+        ('dropped_nodes', np.array(-1)),
+        ('grid_size', np.array(5)),
+    ],
+)
+def test_attributes_that_are_not_what_they_are_called(tmp_path, name, value):
+    path = save(tmp_path / 'a.npz', **{name: value})
+    with pytest.raises(
+        BCMError, match=rf'a\.npz: {name} is of a type or shape'
+    ):
+        read_npz(path)

@@ -1,6 +1,8 @@
 """Our reader of GraphML against that of networkx."""
 
 import gzip
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import networkx as nx
@@ -9,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bcm_pyg import BCMError
+from bcm_pyg.graph import from_osmnx, read_graph
 from bcm_pyg.graph.convert import _attributes as source
 from bcm_pyg.graph.convert import _graphml
 from bcm_pyg.graph.convert._graphml import read_graphml
@@ -113,3 +116,82 @@ def test_a_name_without_end(
     path.write_bytes(b'<graphml><graph><node id="' + b'a' * 2**24)
     with pytest.raises(BCMError, match='a part has more than 2,097,152 bytes'):
         read_graphml(path, lambda owner, name: True)
+
+
+KEYS = """
+<key id="x" for="node" attr.name="x" attr.type="double"/>
+<key id="y" for="node" attr.name="y" attr.type="double"/>
+<key id="l" for="edge" attr.name="length" attr.type="double"/>
+"""
+LINE = 'LINESTRING (0 9, ' + '1 2, ' * 1000 + '1 9)'
+MANY = ''.join(
+    f'<key id="{n}" for="edge" attr.name="{n}"><default/></key>'
+    for n in range(1000)
+)
+
+
+def whole(
+    keys: str = '', edges: int = 1, cost: str = '1', names: str = ''
+) -> str:
+    """A file of two nodes."""
+    place = '<data key="x">{0}</data><data key="y">9</data>'
+    nodes = ''.join(
+        f'<node id="{names}{n}">{place.format(n)}</node>' for n in (0, 1)
+    )
+    edge = f'<edge source="{names}0" target="{names}1">'
+    edge += f'<data key="l">{cost}</data></edge>'
+    graph = f'<graph edgedefault="undirected">{nodes}{edge * edges}</graph>'
+    return f'<graphml>{KEYS}{keys}{graph}</graphml>'
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        (whole(MANY, 2000), 'takes more than'),
+        (
+            whole(
+                '<key id="c" for="edge" attr.name="geometry">'
+                f'<default>{LINE}</default></key>',
+                100,
+            ),
+            'takes more than',
+        ),
+        (whole(f'<key id="c{"n" * 10**6}"/>' * 9), 'takes more than'),
+        ('<graphml>' + '<a>' * 101, 'more than 100 nested elements'),
+    ],
+)
+def test_few_bytes_that_become_many(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / 'a.graphml'
+    path.write_text(text)
+    with pytest.raises(BCMError, match=message):
+        read_graphml(path, lambda *_: True, max_bytes=4 * 10**7)
+
+
+def test_namespaces(tmp_path: Path) -> None:
+    path = tmp_path / 'a.graphml'
+    path.write_text(whole())
+    plain = read_graphml(path, lambda *_: True)
+    text = whole().replace('<', '<g:').replace('<g:/', '</g:')
+    long = 'u' * 10**6
+    path.write_text(text.replace('graphml>', f'graphml xmlns:g="{long}">', 1))
+    began = time.process_time()
+    assert read_graphml(path, lambda *_: True) == plain
+    assert time.process_time() - began < 1  # names are not put before each
+
+
+@pytest.mark.filterwarnings('ignore:the coordinates are degrees')
+@pytest.mark.parametrize('read', [read_graph, from_osmnx])
+@pytest.mark.parametrize('names', ['', 'n' * 10**6])
+def test_errors_name_the_file_and_are_short(
+    read: Callable[[Path], object], names: str, tmp_path: Path
+) -> None:
+    path = tmp_path / 'a.graphml'
+    for text in [whole(cost='x' * 10**6), whole(names=names, cost='nan')]:
+        path.write_text(text.replace('attr.type="double"', ''))
+        with pytest.raises(
+            BCMError, match=r'a\.graphml: edge .*finite'
+        ) as told:
+            read(path)
+        assert len(str(told.value)) < 800

@@ -1,6 +1,7 @@
 """Streets keep their bends, whatever they come from."""
 
 import math
+import time
 
 import networkx as nx
 import numpy as np
@@ -10,6 +11,7 @@ from torch_geometric.data import Data
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.export import to_geojson
 from bcm_pyg.graph import from_networkx, from_osmnx, route_points
+from bcm_pyg.graph.convert._attributes import as_line
 
 CORNER = [[1.5, 42.5], [1.502, 42.5], [1.503, 42.501], [1.503, 42.502]]
 
@@ -154,3 +156,30 @@ def test_with_shapely():
     with pytest.warns(UserWarning, match='drawn straight'):
         data = from_osmnx(streets(lambda line: several), project=True)
     assert 'edge_bends' not in data
+
+
+@pytest.mark.parametrize(
+    'text',
+    ['LINESTRING' + ' ' * 10**6 + 'x', 'LINESTRING Z' + ' ' * 10**6 + '(x)'],
+)
+def test_texts_that_are_nearly_lines_take_little_time(text: str) -> None:
+    began = time.process_time()
+    assert as_line(text) is None
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ('text', 'points'),
+    [
+        ('LINESTRING(0 1,2 3)', [[0, 1], [2, 3]]),
+        ('linestring  ZM ( 0 1 2 3 , 4 5 6 7 )', [[0, 1, 2, 3], [4, 5, 6, 7]]),
+        ('LINESTRING (0 1, 2)', None),
+        ('LINESTRING (0, 1 2 3)', None),
+        ('LINESTRING (0 1,, 2 3)', None),
+        ('LINESTRING (0 1, nan 3)', None),
+        ('LINESTRING ()', None),
+    ],
+)
+def test_lines_as_text(text: str, points: list | None) -> None:
+    line = as_line(text)
+    assert (None if line is None else line.tolist()) == points

@@ -171,6 +171,8 @@ class AxisTables(torch.nn.ParameterList):
     def reset_parameters(self) -> None:
         """Resets the tables; the constructor does not."""
         for table in self:
+            if table.is_meta:  # of a map that is loaded: numbers follow
+                continue
             if self.init == 'random':
                 bound = 1 / math.sqrt(table.size(0))
                 table.uniform_(-bound, bound)
