@@ -9,18 +9,19 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 
 
-def fits(data: Data, name: str) -> bool:
+def fits(name: str, value: Any, data: Data) -> bool:
     """Whether an attribute is what its name says to the package, if it says
     anything; in files of strangers it may not be.
     """
     check = _EXTRAS.get(name)
-    return check is None or check(data[name], data)
+    return check is None or check(value, data)
 
 
 def check_extras(data: Data) -> None:
     """Refuses a graph with an attribute that is not what its name says."""
     for name in _EXTRAS:
-        if data.get(name) is not None and not fits(data, name):
+        value = data.get(name)
+        if value is not None and not fits(name, value, data):
             raise BCMError(f'{name} is of a type or shape that it cannot have')
 
 

@@ -59,8 +59,9 @@ class Names:
         self.of: list[Any] = labels_of(data)
         if data.get('node_id') is not None:
             check_distinct(self.of)
-        is_known = 'dropped_nodes' in data and fits(data, 'dropped_nodes')
-        self._num_dropped = data.dropped_nodes if is_known else 0
+        dropped = data.get('dropped_nodes')
+        is_known = fits('dropped_nodes', dropped, data)
+        self._num_dropped: int = dropped if is_known else 0
         self._has_tuples = any(isinstance(name, tuple) for name in self.of)
 
     @cached_property

@@ -41,10 +41,10 @@ def graph_to_tensors(data: Data) -> tuple[dict[str, Any], dict[str, Tensor]]:
     values: dict[str, Any] = {}
     tensors: dict[str, Tensor] = {}
     for key, value in data.to_dict().items():
-        if not _is_free(key) or not fits(data, key):
-            continue
         if isinstance(value, np.ndarray) and value.dtype.kind in 'biuf':
             value = copied(key, value)
+        if not _is_free(key) or not fits(key, value, data):
+            continue
         if isinstance(value, Tensor):
             if value.layout == torch.strided and value.dtype in DTYPES:
                 tensors[key] = value.detach().cpu()

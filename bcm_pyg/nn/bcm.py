@@ -87,13 +87,20 @@ class BCM(torch.nn.Module):
                 f'encoder {type(encoder).__name__} must have an int attribute '
                 f'out_channels (got {width!r:.80})'
             )
-        scale = 1.0 if cost_scale is None else float(cost_scale)
+        try:
+            scale = 1.0 if cost_scale is None else float(cost_scale)
+        except (TypeError, ValueError):
+            scale = float('nan')
         if not _is_scale(scale):
             raise BCMError(
                 'cost_scale must be positive and finite in float32, and so '
-                f'must be its inverse (got {cost_scale})'
+                f'must be its inverse (got {cost_scale!r:.80})'
             )
         transition = Transition(width) if transition is None else transition
+        if not isinstance(transition, torch.nn.Module):
+            raise BCMError(
+                f'transition must be a Transition (got {transition!r:.80})'
+            )
         if transition.in_channels != width:
             raise BCMError(
                 f'the transition encoder takes {transition.in_channels} '

@@ -130,9 +130,11 @@ def test_attributes_that_are_left_out(
 def test_arrays_of_numbers(dtype: str, tmp_path: Path) -> None:
     data = from_networkx(streets())
     data.heights = np.arange(int(data.num_nodes)).astype(dtype)[::-1]
+    data.lonlat = np.stack([data.heights, data.heights], axis=1)
     CognitiveMap(data, tiny_map(data)).save(tmp_path)
-    found = CognitiveMap.load(tmp_path).data.heights
-    assert found.tolist() == data.heights.tolist()
+    found = CognitiveMap.load(tmp_path).data
+    assert found.heights.tolist() == data.heights.tolist()
+    assert found.lonlat.tolist() == data.lonlat.tolist()
 
 
 def test_history_without_validation(tmp_path: Path) -> None:

@@ -91,3 +91,12 @@ def test_costs_next_to_zero(diamond: Data) -> None:
     assert bool(Planner(model, diamond)(0, 3).success)
     with pytest.raises(BCMError, match='cost_scale must be positive'):
         BCM(OneHotEncoder(5), cost_scale=1e-42)
+
+
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [('transition', 256), ('cost_scale', ''), ('cost_scale', [1])],
+)
+def test_parts_of_other_types(name: str, value: object) -> None:
+    with pytest.raises(BCMError, match=rf'(?s){name} must be .*got'):
+        BCM(OneHotEncoder(5), **{name: value})

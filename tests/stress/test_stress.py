@@ -21,7 +21,10 @@ def test_a_slice(name: str, tmp_path) -> None:
     assert row['first'] == []
 
 
-@pytest.mark.parametrize('name', ['name', 'places', 'long map', 'nodes'])
+@pytest.mark.parametrize(
+    'name',
+    ['name', 'places', 'long map', 'nodes', 'defaults', 'line', 'saved nodes'],
+)
 def test_small_files_take_little_memory(name: str, tmp_path) -> None:
     # A twentieth is read in full, 90 bytes an edge.
     assert bombs.explode(name, tmp_path, 0.05) < bombs.MOST / 2

@@ -107,6 +107,7 @@ class _Reader:
         self.wanted, self.room, self.max_bytes = wanted, room, room
         self.keys: dict[str, _Key] = {}
         self.defaults: dict[str, dict[str, Any]] = {'node': {}, 'edge': {}}
+        self.default_bytes = {'node': 0, 'edge': 0}
         self.graph: dict[str, Any] = {}
         self.node: dict[str, int] = {}
         self.labels: list[str] = []
@@ -198,8 +199,11 @@ class _Reader:
         if tag in ('data', 'default'):
             if self.text is not None and self.key is not None:
                 value = self.key.parse(''.join(self.text))
-                self.take(_value_bytes(value))
+                size = _value_bytes(value)
+                self.take(size)
                 self.owner[self.key.name] = value
+                if tag == 'default' and self.kind in self.default_bytes:
+                    self.default_bytes[self.kind] += size
             self.text = None
         elif tag in ('node', 'edge', 'key'):
             self.kind, self.owner, self.key = 'graph', self.graph, None
@@ -240,6 +244,5 @@ class _Reader:
         """The first attributes of a node or an edge: a few bytes of the file,
         but each of them has all.
         """
-        values = self.defaults[kind]
-        self.take(sum(map(_value_bytes, values.values())))
-        return dict(values)
+        self.take(self.default_bytes[kind])
+        return dict(self.defaults[kind])
