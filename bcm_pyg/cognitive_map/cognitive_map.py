@@ -316,7 +316,7 @@ class CognitiveMap(NamedPlanner):
                 data.edge_cost = data.edge_cost.clone()
                 data.edge_cost[self._edges(costs)] = values
             else:
-                data.edge_cost = torch.as_tensor(costs)
+                data.edge_cost = torch.as_tensor(costs).clone()
             cost = data.edge_cost
             if cost.shape == self.data.edge_cost.shape:
                 bad = ~((cost >= 0) & cost.isfinite())

@@ -17,6 +17,8 @@ from .labels import as_list, check_distinct, labels_of
 
 #: Characters of names that are compared; it takes their square.
 LONG = 200
+#: Names that an unknown one is compared with: more take seconds.
+MANY = 5_000
 
 
 def nodes_from_labels(data: Data, labels: Hashable | Iterable[Hashable]) -> Any:
@@ -77,9 +79,12 @@ class Names:
         if scalar and name.ndim == 0:
             name = name.item()
         try:
-            return self._node[name]
+            node = self._node[name]
         except (KeyError, TypeError):
             raise BCMError(self._unknown(name)) from None
+        if isinstance(name, bool) and not isinstance(self.of[node], bool):
+            raise BCMError(f'{name} is not a node: give names, not a mask')
+        return node
 
     def nodes(self, names: Any) -> np.ndarray:
         """The nodes of some names, or of one, :obj:`[B]`."""
@@ -88,11 +93,13 @@ class Names:
             return quick
         listed = [names] if self.is_one(names) else as_list(names)
         try:
+            if any(isinstance(name, bool) for name in listed):
+                raise TypeError  # a mask, or names that are True and False
             return np.array(
                 list(map(self._node.__getitem__, listed)), dtype=np.int64
             )
         except (KeyError, TypeError):
-            pass  # tensors of one number, or an unknown name
+            pass  # tensors of one number, a mask, or an unknown name
         found = []
         for index, name in enumerate(listed):
             try:
@@ -168,7 +175,9 @@ class Names:
         if guess is None and isinstance(name, str) and len(name) <= LONG:
             known = [other for other in self.of if isinstance(other, str)]
             known = [other for other in known if len(other) <= LONG]
-            guess = next(iter(get_close_matches(name, known, 1)), None)
+            if len(known) > MANY:
+                known = [other for other in known if other[:2] == name[:2]]
+            guess = next(iter(get_close_matches(name, known[:MANY], 1)), None)
         if guess is not None:
             return f'{text}; did you mean {guess!r:.80}?'
         if self._num_dropped:

@@ -39,8 +39,8 @@ def planning_graph(
     with one entry per edge belongs to the edges; if there are as many nodes as
     edges, its name must contain "edge". A float64 :obj:`pos` is centred before
     it becomes float32; :obj:`pos_origin`, :obj:`[1, A]`, is what was
-    subtracted. Coordinates may be missing; the encoders :obj:`"node_table"`
-    and :obj:`"one_hot"` do not need them. The function is
+    subtracted. Coordinates may be missing; the encoders :obj:`"landmark"`,
+    :obj:`"node_table"` and :obj:`"one_hot"` do not need them. The function is
     idempotent and does not change :obj:`data`.
 
     Edges may be drawn with bends: :obj:`bends`, :obj:`[1, P, A]`, are points in

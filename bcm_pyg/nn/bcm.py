@@ -154,7 +154,7 @@ class BCM(torch.nn.Module):
             if encoder == BLIND:
                 warnings.warn(
                     'the graph has no coordinates: the map sees nodes by their '
-                    f'exact distances to a few landmarks, encoder={BLIND!r}. '
+                    f'distances to a few landmarks, encoder={BLIND!r}. '
                     'Pass that if it is meant; otherwise set data.pos, or '
                     'name coordinates with from_networkx(graph, pos=...)',
                     stacklevel=2,

@@ -154,6 +154,7 @@ class Planner(BasePlanner):
                 f'{out.adjacency.num_nodes})'
             )
         out.scorer, out.complete = self.scorer.on(out.adjacency), True
+        vars(out).pop('bounds', None)  # they search in the graph they are of
         return out
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:

@@ -41,7 +41,7 @@ class FitConfig:
         goals: Goals of a step; every source is trained for every goal.
         relative: Whether errors count relative to the target, as
             :math:`(D - T)^2 / (1 + T)^2` in units of the mean cost, or as they
-            are.
+            are; and so does regret.
         ranking: Weight of the ranking loss.
         ranking_temperature: Its temperature in units of the mean cost.
         regret: Weight of the regret loss, what a choice by the scores is

@@ -135,8 +135,7 @@ def fit(
             model.train()
             sampler = PairSampler(adjacency, config.seed)
             run = Run(model, data, sampler, config, processes)
-            if config.validation_queries > 0:
-                load_kernels()  # compiled before the clock starts
+            load_kernels()  # compiled before the clock starts
             # The C library keeps what is freed in pieces up to a size that it
             # has seen freed; otherwise each step asks for the same pages again.
             torch.empty(KEPT_BYTES, dtype=torch.uint8)

@@ -23,7 +23,7 @@ class Terms(NamedTuple):
 
     Attributes:
         terminal: The terminal convention.
-        relative: Whether errors count relative to the target.
+        relative: Whether errors and regret count relative to the target.
         share: Weight of the errors.
         ranking: Weight of the ranking loss.
         temperature: Its temperature.

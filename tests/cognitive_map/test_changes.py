@@ -1,4 +1,5 @@
 import copy
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -134,3 +135,15 @@ def test_a_view_can_be_trained_and_saved(tmp_path) -> None:
     other = type(view).load(tmp_path)
     assert other.route('a0', 'e4') == view.route('a0', 'e4')
     assert other.data.num_edges == atlas.data.num_edges - 1
+
+
+def test_costs_that_were_given_may_change_later(tmp_path: Path) -> None:
+    atlas = learn(streets())
+    costs = atlas.data.edge_cost.numpy().copy()
+    atlas.update(costs, config=tiny(steps=1))
+    before = atlas.route('a0', 'e4').cost
+    costs *= 2
+    assert atlas.isochrone('a0', 1e9, exact=True)['e4'] <= before * (1 + 1e-6)
+    atlas.save(tmp_path / 'map')
+    again = type(atlas).load(tmp_path / 'map')
+    assert again.route('a0', 'e4').cost == before

@@ -131,3 +131,20 @@ def test_long_names_are_not_compared() -> None:
     with pytest.raises(BCMError, match='is not a node') as told:
         names.node('a' * 10**5 + 'b' * 10**5)
     assert time.process_time() - began < 1 and len(str(told.value)) < 300
+
+
+def test_a_mask_is_no_list_of_names() -> None:
+    mask = np.array([True, False])
+    for names in (names_of(0, 1), Names(Data(num_nodes=2))):
+        for given_ in (True, mask, torch.from_numpy(mask), mask.tolist()):
+            with pytest.raises(BCMError, match='not a mask'):
+                names.nodes(given_)
+    assert names_of(True, False).nodes([False, True]).tolist() == [1, 0]
+
+
+def test_an_unknown_name_among_many_is_told_soon() -> None:
+    many = names_of(*(f'{k:06d}-street' for k in range(60_000)))
+    began = time.process_time()
+    with pytest.raises(BCMError, match='did you mean .000123-street'):
+        many.node('000123-stret')
+    assert time.process_time() - began < 2

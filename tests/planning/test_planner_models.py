@@ -12,13 +12,15 @@ from helpers import (
     ALL_ENCODERS,
     assert_same_plan,
     assert_sound,
+    tiny_map,
 )
 from torch_geometric.data import Data
 
-from bcm_pyg import BCM, BCMError, FitConfig, Planner, fit
-from bcm_pyg.baselines import APF
-from bcm_pyg.datasets import sample_queries
+from bcm_pyg import BCM, BCMError, FitConfig, Planner, fit, planning_graph
+from bcm_pyg.baselines import APF, Dijkstra
+from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.graph import simplify_graph
+from bcm_pyg.utils import Adjacency
 
 
 @pytest.mark.parametrize('encoder', ALL_ENCODERS)
@@ -150,3 +152,23 @@ def test_a_graph_without_coordinates(
         Planner(BCM.from_data(grid), data)
     with pytest.raises(BCMError, match='APF needs them'):
         APF(data)
+
+
+@pytest.mark.parametrize('asked', [True, False])
+def test_proofs_on_a_subgraph(asked: bool) -> None:
+    """Bounds that are known already search in the graph they are of."""
+    data = weighted_grid('open', side=6, seed=1)
+    starts, goals = sample_queries(data, 60, seed=3)
+    planner = Planner(tiny_map(data), data, epsilon=0.0, landmarks=4)
+    if asked:
+        planner(starts, goals)
+    draw = torch.Generator().manual_seed(0)
+    kept = torch.rand(data.num_edges, generator=draw) < 0.8
+    closed = data.clone()
+    closed.edge_index = data.edge_index[:, kept]
+    closed.edge_cost = data.edge_cost[kept]
+    plan = planner.on_subgraph(closed)(starts, goals)
+    exact = Dijkstra(closed)(starts, goals)
+    torch.testing.assert_close(plan.cost, exact.cost)
+    edges = Adjacency.from_data(planning_graph(closed)).route_edges(plan.nodes)
+    assert not bool((edges == -2).any())

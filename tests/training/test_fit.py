@@ -236,6 +236,8 @@ def test_time_budget(grid: Data) -> None:
     spent = time.perf_counter() - began
     assert history.steps > 3
     assert 0.5 <= history.seconds[-1] <= spent < 5  # on a busy machine
+    history = fit(model, grid, tiny(time_budget=0.5, validation_queries=0))
+    assert history.steps > 3
     # A budget of steps that is spent first ends it.
     history = fit(model, grid, tiny(time_budget=100, steps=3))
     assert history.steps == 3

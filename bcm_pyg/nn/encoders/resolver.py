@@ -97,7 +97,7 @@ def encoder_resolver(name: str, data: Data, **kwargs: Any) -> NodeEncoder:
     if isinstance(name, str) and '+' in name:
         return ConcatEncoder.from_data(data, name.split('+'), **kwargs)
     if encoder_class(name).needs_pos:
-        hint = "unlike 'node_table' and 'landmark'"
+        hint = "unlike 'landmark', 'node_table' and 'one_hot'"
         check_pos(data, f'encoder {name!r} ({hint})')
     if name == 'interaction':
         name = _interaction(data, **kwargs)

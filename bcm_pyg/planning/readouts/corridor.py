@@ -24,8 +24,9 @@ class Corridor:
     side, and the result is the best route through all of these nodes.
 
     The two directions err at different places, so each finds most of what the
-    other misses. The way back helps less with one-way streets, and is left out
-    where there is none.
+    other misses. The way back helps less with one-way streets. A search for it
+    ends after twice the nodes of the way there; other guides leave it out where
+    there is none.
 
     *Guarantees* a route wherever there is one, and that no better one lies
     within the corridor.
