@@ -370,7 +370,7 @@ class CognitiveMap(NamedPlanner):
     def __repr__(self) -> str:
         stays = ''
         if self.simplified is not None:
-            stays = f' ({self.simplified.node.numel()} simplified)'
+            stays = f', of which {self.simplified.node.numel()} stay'
         size = 0 if self.model is None else self.model.num_parameters()
         return (
             f'{type(self).__name__}({len(self._names)} nodes{stays}, '

@@ -37,7 +37,7 @@ def test_parts_and_repr() -> None:
     assert atlas.data.num_nodes == 30 and atlas.history.steps == 6
     assert set(atlas.names) == set(streets())
     kept = atlas.simplified.node.numel()
-    assert str(atlas).startswith(f'CognitiveMap(30 nodes ({kept} simplified)')
+    assert str(atlas).startswith(f'CognitiveMap(30 nodes, of which {kept} stay')
 
 
 def test_many_routes() -> None:
