@@ -136,8 +136,10 @@ class FitConfig:
         """The fields, for JSON; classes and callables by qualified name."""
         out = {field.name: getattr(self, field.name) for field in fields(self)}
         out['targets'] = self.target_settings.to_dict()
-        out = json.loads(json.dumps(out, default=qualified_name))
-        return out
+        told: dict[str, Any] = json.loads(
+            json.dumps(out, default=qualified_name)
+        )
+        return told
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Self:

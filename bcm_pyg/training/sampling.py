@@ -24,8 +24,8 @@ class PairSampler:
         self.adjacency = adjacency
         self.reachability = reachability = adjacency.reachability
         self.generator = torch.Generator(adjacency.device).manual_seed(seed)
-        self._goals = adjacency.dst.unique()
-        self._sources = adjacency.src.unique()
+        self._goals: Tensor = adjacency.dst.unique()
+        self._sources: Tensor = adjacency.src.unique()
         parts = reachability.weak[self._sources].unique().numel()
         #: Whether every source reaches every goal.
         self.connected = reachability.symmetric and parts == 1
