@@ -78,7 +78,11 @@ def _weights(saved: Any) -> dict[str, list[Any]]:
 def of_interrupt(
     rng: np.random.Generator, folder: Path
 ) -> tuple[int, list[str]]:
-    """Ctrl-C while a map is saved: the old one or the new one, no leftovers."""
+    """Ctrl-C while a map is saved leaves the old one or the new one.
+
+    It may come while old files are removed, so that one is left over: the next
+    save removes it.
+    """
     atlases, path = _two_atlases(), folder / 'map'
     atlases[0].save(path)
     files = len(os.listdir(path))
@@ -93,6 +97,8 @@ def of_interrupt(
     os.kill(pid, signal.SIGINT)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     failures = [] if code == FOREIGN else [f'a process ended with {code}']
+    failures += _wrong_folder(path, atlases)
+    atlases[0].save(path)
     return 1, failures + _wrong_folder(path, atlases, files)
 
 
