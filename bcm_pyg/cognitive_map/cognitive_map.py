@@ -157,7 +157,9 @@ class CognitiveMap(NamedPlanner):
         """
         readout = None if readout is None else resolve_readout(readout)
         if config is None:
-            config = FitConfig(time_budget=budget, seed=seed)
+            # Walks need right choices, the corridor right distances.
+            regret = 0.0 if readout is None else FitConfig.regret
+            config = FitConfig(time_budget=budget, seed=seed, regret=regret)
         elif not isinstance(config, FitConfig):
             raise BCMError(f'config must be a FitConfig (got {config!r:.80})')
         data = largest_component(as_graph(graph))
