@@ -157,9 +157,7 @@ class CognitiveMap(NamedPlanner):
         """
         readout = None if readout is None else resolve_readout(readout)
         if config is None:
-            # Walks need right choices, the corridor right distances.
-            regret = 0.0 if readout is None else FitConfig.regret
-            config = FitConfig(time_budget=budget, seed=seed, regret=regret)
+            config = _config(budget, readout, seed)
         elif not isinstance(config, FitConfig):
             raise BCMError(f'config must be a FitConfig (got {config!r:.80})')
         data = largest_component(as_graph(graph))
@@ -293,7 +291,7 @@ class CognitiveMap(NamedPlanner):
             core = simplified.data
         if model is not None:
             if config is None:
-                config = FitConfig(time_budget=budget)
+                config = _config(budget, getattr(self.planner, 'readout', None))
             # A view has fewer edges than what the map was trained on.
             training = dict(model.info.training)
             training.pop('num_edges', None)
@@ -378,6 +376,13 @@ class CognitiveMap(NamedPlanner):
             f'{type(self).__name__}({len(self._names)} nodes{stays}, '
             f'{self._adjacency.num_edges} edges, {size:,} parameters)'
         )
+
+
+def _config(budget: float, readout: Readout | None, seed: int = 0) -> FitConfig:
+    """Walks need right choices, a corridor (the default) right distances."""
+    is_corridor = readout is None or isinstance(readout, Corridor)
+    regret = 0.0 if is_corridor else FitConfig.regret
+    return FitConfig(time_budget=budget, seed=seed, regret=regret)
 
 
 def _fit(

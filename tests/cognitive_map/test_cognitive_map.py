@@ -274,3 +274,14 @@ def test_same_seed_same_map_and_random_numbers_stay() -> None:
 def test_bad_graphs(graph: object, match: str) -> None:
     with pytest.raises(BCMError, match=match):
         CognitiveMap.learn(graph, budget=1)
+
+
+@pytest.mark.parametrize(
+    ('readout', 'regret'), [(None, 0.0), ('corridor', 0.0), ('greedy', 0.2)]
+)
+def test_training_suits_the_readout(readout: str | None, regret: float) -> None:
+    """A corridor needs right distances, a walk right choices."""
+    atlas = CognitiveMap.learn(streets(), 0.01, readout=readout, progress=False)
+    assert atlas.model.info.training['config']['regret'] == regret
+    atlas.update({('a0', 'a1'): 9.0}, 0.01, progress=False)
+    assert atlas.model.info.training['config']['regret'] == regret
