@@ -16,6 +16,7 @@ from bcm_pyg.utils import as_ids, check_choice, check_int
 from .encoders import NodeEncoder, encoder_resolver
 from .encoders.base import select_nodes
 from .encoders.check import check_embeddings
+from .encoders.interaction import CHANNELS
 from .quantize import stored_bytes
 from .saved_map import MapInfo, load_map, save_map
 from .scoring import block_scores, evaluating, plain_scores
@@ -192,6 +193,9 @@ class BCM(torch.nn.Module):
         encoder = 'interaction' if encoder is None else encoder
         if encoder == 'interaction':
             kwargs.setdefault('init', 'random')
+            data = planning_graph(data)
+            if data.get('coord') is not None:
+                kwargs.setdefault('channels', CHANNELS)
         return cls.from_data(data, encoder, terminal='paper', **kwargs)
 
     def reset_parameters(self) -> None:

@@ -17,6 +17,9 @@ from .targets import (
 )
 
 OPTIMIZERS = ('soap', 'adam')
+#: The default weight of regret over the hop diameter, and its bound. Grids of
+#: 10,000 nodes need it for walks; beyond the bound distances suffer.
+REGRET_SHARE, MOST_REGRET = 0.004, 2.0
 #: From the parameters and the learning rate.
 MakeOptimizer = Callable[
     [list[torch.nn.Parameter], float], torch.optim.Optimizer
@@ -45,7 +48,9 @@ class FitConfig:
         ranking: Weight of the ranking loss.
         ranking_temperature: Its temperature in units of the mean cost.
         regret: Weight of the regret loss, what a choice by the scores is
-            expected to cost more than the best one.
+            expected to cost more than the best one. By default 0.004 times the
+            hop diameter of the graph, at most 2: as relative regret is small
+            where goals are far away.
         optimizer: :obj:`"soap"`, :obj:`"adam"`, or a callable that makes one
             from the list of parameters and the learning rate.
         lr: Peak learning rate; it decays to 0 over the budget.
@@ -59,12 +64,12 @@ class FitConfig:
     time_budget: float | None = None
     steps: int | None = None
     targets: Targets | str = SweepTargets()
-    sources: int = 32
-    goals: int = 32
+    sources: int = 64
+    goals: int = 16
     relative: bool = True
     ranking: float = 0.004
     ranking_temperature: float = 0.1
-    regret: float = 0.2
+    regret: float | None = None
     optimizer: str | MakeOptimizer = 'soap'
     lr: float = 6e-3
     seed: int = 0
@@ -84,7 +89,7 @@ class FitConfig:
         real = 'time_budget', 'lr', 'ranking', 'ranking_temperature', 'regret'
         for name in real:
             value = getattr(self, name)
-            if value is None and name == 'time_budget':
+            if value is None and name in ('time_budget', 'regret'):
                 continue
             check_float(name, value, positive=name == 'ranking_temperature')
             object.__setattr__(self, name, float(value))
@@ -130,7 +135,10 @@ class FitConfig:
     def resolve(self, adjacency: Adjacency, hop_diameter: int) -> Self:
         """The same with what depends on the graph filled in."""
         targets = self.target_settings.resolve(adjacency, hop_diameter)
-        return replace(self, targets=targets)
+        regret = self.regret
+        if regret is None:
+            regret = min(REGRET_SHARE * hop_diameter, MOST_REGRET)
+        return replace(self, targets=targets, regret=regret)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, for JSON; classes and callables by qualified name."""

@@ -51,6 +51,7 @@ def block_loss(run: Run, block: Block, columns: slice | None = None) -> Tensor:
     model, config, adjacency = run.model, run.config, run.sampler.adjacency
     head = adjacency.dst[block.edge]
     cost = adjacency.cost[block.edge] / model.cost_scale
+    assert config.regret is not None  # it is resolved
     terms = Terms(
         model.terminal,
         config.relative,

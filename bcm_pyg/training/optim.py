@@ -14,7 +14,7 @@ from .config import FitConfig
 #: Share of the budget in which the learning rate rises to its peak.
 WARMUP = 0.02
 #: Matrices with a longer side are preconditioned on the other side alone.
-MAX_SIDE = 1024
+MAX_SIDE = 512
 #: Of the trace of a running mean, what is added to its diagonal.
 RIDGE = 1e-5
 #: Keeps 0 / 0 from happening where there is no gradient at all.

@@ -32,7 +32,9 @@ ROWS = {
     'uniform40': Headline('uniform', 40, 5),
     'wide60': Headline('wide', 60, 20),
     'small40': Headline('wide', 40, 10, width=64, channels=32),
-    'tiny40': Headline('wide', 40, 10, width=48, channels=16),
+    'tiny40': Headline('wide', 40, 10, width=32, channels=32),
+    'wide100': Headline('wide', 100, 15, channels=192),
+    'wide200': Headline('wide', 200, 20, channels=192),
 }
 FLAGS = flags(__doc__)
 FLAGS.add_argument('--rows', nargs='+', choices=ROWS, default=[*ROWS])
@@ -56,9 +58,17 @@ from benchmarks.lib.trained_maps import (
     training_of,
 )
 
-#: Milliseconds of a step of the default map on two cores that do nothing else
-#: (AMD EPYC), by the side of the U. Smaller maps get no more steps for it.
-STEP_MS = {20: 6.2, 40: 7.6, 60: 10.4}
+#: Milliseconds of a step on two cores that do nothing else (AMD EPYC), by the
+#: side of the U and the width of the map.
+STEP_MS = {
+    (20, 128): 9.1,
+    (40, 128): 10.1,
+    (60, 128): 10.4,
+    (100, 128): 14.8,
+    (200, 128): 19.6,
+    (40, 64): 5.5,
+    (40, 32): 4.6,
+}
 QUICK_STEPS = 20
 
 
@@ -120,7 +130,7 @@ def jobs_of(args: Any) -> list[Job]:
         if args.quick:
             row, steps = row._replace(side=10), QUICK_STEPS
         elif args.by_steps:
-            steps = round(6e4 * row.minutes / STEP_MS[row.side])
+            steps = round(6e4 * row.minutes / STEP_MS[row.side, row.width])
         for seed in args.seeds:
             key = {
                 'row': name,

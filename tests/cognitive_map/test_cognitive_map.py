@@ -276,12 +276,11 @@ def test_bad_graphs(graph: object, match: str) -> None:
         CognitiveMap.learn(graph, budget=1)
 
 
-@pytest.mark.parametrize(
-    ('readout', 'regret'), [(None, 0.0), ('corridor', 0.0), ('greedy', 0.2)]
-)
-def test_training_suits_the_readout(readout: str | None, regret: float) -> None:
+@pytest.mark.parametrize('readout', [None, 'corridor', 'greedy'])
+def test_training_suits_the_readout(readout: str | None) -> None:
     """A corridor needs right distances, a walk right choices."""
     atlas = CognitiveMap.learn(streets(), 0.01, readout=readout, progress=False)
-    assert atlas.model.info.training['config']['regret'] == regret
-    atlas.update({('a0', 'a1'): 9.0}, 0.01, progress=False)
-    assert atlas.model.info.training['config']['regret'] == regret
+    for _ in range(2):
+        regret = atlas.model.info.training['config']['regret']
+        assert (regret > 0) == (readout == 'greedy')
+        atlas.update({('a0', 'a1'): 9.0}, 0.01, progress=False)

@@ -380,3 +380,9 @@ def test_default_encoder_without_coordinates(grid: Data) -> None:
     for make in (BCM.paper, partial(BCM.from_data, encoder='interaction')):
         with pytest.raises(BCMError, match="'interaction'.* needs them"):
             make(data)
+
+
+def test_the_map_of_the_paper_has_its_channels_on_large_grids() -> None:
+    data = weighted_grid('open', 66)
+    assert BCM.paper(data).encoder.channels == 64
+    assert BCM.from_data(data).encoder.channels == 132

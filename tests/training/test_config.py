@@ -231,6 +231,16 @@ def test_defaults_of_the_grids_of_the_paper(side: int) -> None:
     assert (targets.bootstrap_samples, targets.refresh_every) == (4, 8)
 
 
+def test_regret_by_default() -> None:
+    adjacency = Adjacency.from_data(weighted_grid('open', 4))
+    assert FitConfig().regret is None
+    for hops, regret in ((6, 0.024), (10_000, 2.0)):
+        config = FitConfig().resolve(adjacency, hops)
+        assert config.regret == pytest.approx(regret)
+    assert FitConfig(regret=0.5).resolve(adjacency, 6).regret == 0.5
+    assert FitConfig.paper().regret == 0
+
+
 @pytest.mark.parametrize('kind', ['sweeps', 'exact'])
 @pytest.mark.parametrize('side', [100, 200])
 def test_backups_stay_cheap_on_large_graphs(kind: str, side: int) -> None:

@@ -12,6 +12,9 @@ from .base import NodeEncoder, node_ids
 from .parts.axes import Axes, AxisTables
 from .parts.coincident import COINCIDENT_CHANNELS, CoincidentRows
 
+#: Channels of short axes, as in the paper, and of long ones at most.
+CHANNELS, MAX_CHANNELS = 64, 192
+
 
 def bind_axes(
     tables: Sequence[Tensor], lower: Tensor, fraction: Tensor | None = None
@@ -28,6 +31,17 @@ def bind_axes(
             part = torch.lerp(part, table[code + 1], fraction[:, axis, None])
         parts.append(part)
     return parts if len(parts) == 1 else [*parts, reduce(torch.mul, parts)]
+
+
+def default_channels(sizes: Sequence[int]) -> int:
+    """Channels of axes of so many codes each, unless they are given.
+
+    The product of two axes tells all nodes apart freely if it has as many
+    channels as codes. On a grid of 100 x 100 with random costs walks need it.
+    """
+    if len(sizes) == 1 or max(sizes) <= CHANNELS:
+        return CHANNELS
+    return min(2 * max(sizes), MAX_CHANNELS)
 
 
 class InteractionEncoder(NodeEncoder):
@@ -66,7 +80,7 @@ class InteractionEncoder(NodeEncoder):
     def __init__(
         self,
         axis_sizes: Sequence[int],
-        channels: int = 64,
+        channels: int = CHANNELS,
         init: str = 'smooth',
         coincident: int = 0,
     ) -> None:
@@ -82,7 +96,11 @@ class InteractionEncoder(NodeEncoder):
 
     @classmethod
     def from_data(cls, data: Data, **kwargs: Any) -> Self:
-        """One code per integer coordinate of a canonical graph."""
+        """One code per integer coordinate of a canonical graph.
+
+        By default there are 64 channels; where an axis has more than 64 codes,
+        two a code, at most 192.
+        """
         if data.get('coord') is None:
             raise BCMError(
                 f'{cls.__name__} needs integer coordinates, data.coord: use '
@@ -90,7 +108,9 @@ class InteractionEncoder(NodeEncoder):
             )
         rows = CoincidentRows.from_positions(data.coord)
         num_rows = 0 if rows is None else rows.nodes.numel()
-        out = cls(Axes.from_data(data).sizes, coincident=num_rows, **kwargs)
+        sizes = Axes.from_data(data).sizes
+        kwargs.setdefault('channels', default_channels(sizes))
+        out = cls(sizes, coincident=num_rows, **kwargs)
         out.coincident = rows
         return out
 

@@ -80,17 +80,18 @@ def test_headline(folders: Path) -> None:
     path = folders / 'quick' / 'headline.json'
     (row,) = json.loads(path.read_text())['rows']
     # By hand: tables of 10 + 10 rows, three layers.
-    assert row['parameters'] == 20 * 16 + 3 * (48 * 48 + 48)
+    first, rest = 96 * 32 + 32, 32 * 32 + 32
+    assert row['parameters'] == 20 * 32 + first + 2 * rest
     assert row['train_steps'] == headline.QUICK_STEPS
     assert row['ended_by'] == 'steps' and len(row['curve']) > 0
     for seed, gap in ((42, 1.0), (111, 2.0)):
         Results('headline').add({**row, 'side': 40, 'seed': seed, 'gap': gap})
     (line,) = headline_table().splitlines()[2:]
-    assert line.startswith('| U, wide, N = 1,600 | 7,376 (48, 16) | ')
+    assert line.startswith('| U, wide, N = 1,600 | 5,856 (32, 32) | ')
     assert '| 1.50 ± 0.71 |' in line and '| 5.07 | 42, 111 |' in line
 
 
 def test_steps_of_the_headline() -> None:
     args = headline.FLAGS.parse_args(['--by-steps', '--rows', 'wide40'])
     (job,) = headline.jobs_of(args)
-    assert job.key['budget_steps'] == round(600e3 / headline.STEP_MS[40])
+    assert job.key['budget_steps'] == round(600e3 / headline.STEP_MS[40, 128])

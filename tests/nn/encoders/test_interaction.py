@@ -25,6 +25,17 @@ def test_interaction_on_a_grid(grid: Data) -> None:
         assert torch.equal(out[node], torch.cat([r, c, r * c]))
 
 
+@pytest.mark.parametrize(
+    ('shape', 'channels'),
+    [((64, 3), 64), ((3, 65), 130), ((100, 2), 192), ((300,), 64)],
+)
+def test_channels_of_long_axes(shape: tuple[int, ...], channels: int) -> None:
+    last = torch.tensor(shape) - 1
+    data = Data(coord=torch.stack([torch.zeros_like(last), last]))
+    assert InteractionEncoder.from_data(data).channels == channels
+    assert InteractionEncoder.from_data(data, channels=5).channels == 5
+
+
 def test_exact_numbers() -> None:
     encoder = InteractionEncoder([2, 3], channels=2)
     with torch.no_grad():
