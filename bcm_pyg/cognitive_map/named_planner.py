@@ -130,11 +130,18 @@ class NamedPlanner:
         bound = cost[:1].expand_as(cost)
         return list(self._named(replace(plan, lower_bound=bound)))
 
-    def distance(self, starts: Any, goals: Any) -> Tensor | float:
-        """Estimated cost of each query, :obj:`[B]`; a number for one."""
+    def distance(
+        self, starts: Any, goals: Any, *, exact_within: int = 0
+    ) -> Tensor | float:
+        """Estimated cost of each query, :obj:`[B]`; a number for one.
+
+        Pairs that a search of :obj:`exact_within` expansions settles are exact
+        (see :meth:`bcm_pyg.Planner.distance`).
+        """
+        check_int('exact_within', exact_within, 0)
         queries = self._queries(starts, goals)
         if isinstance(self.planner, Planner):
-            out = self.planner.distance(*queries)
+            out = self.planner.distance(*queries, exact_within=exact_within)
         else:
             out = self.planner(*queries).cost.float()
         is_one = self._names.is_one(starts) and self._names.is_one(goals)

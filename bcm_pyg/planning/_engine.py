@@ -212,6 +212,42 @@ def values_of(
     return torch.from_numpy(out)
 
 
+def near_costs(
+    scorer: Scorer,
+    adjacency: Adjacency,
+    starts: Tensor,
+    goals: Tensor,
+    limit: int,
+) -> tuple[Tensor, Tensor]:
+    """Costs :obj:`[B]` of queries that an exact search of some expansions
+    settles, and which it does; of the others a lower bound.
+    """
+    code = load_kernels()
+    ends = _array(starts), _array(goals)
+    if code is None:
+        found = PlainEngine(scorer, adjacency).near(*ends, limit)
+    else:
+        parts = [
+            [end[first : first + PART] for end in ends]
+            for first in range(0, max(1, starts.numel()), PART)
+        ]
+        run = partial(_near, _arrays_of(adjacency), code.near, limit)
+        columns = zip(*_in_threads(run, parts), strict=True)
+        found = tuple(map(np.concatenate, columns))
+    cost, settled = (torch.from_numpy(x).to(starts.device) for x in found)
+    return cost, settled
+
+
+def _near(
+    arrays: _Arrays, kernel: Callable[..., Any], limit: int, *part: Array
+) -> Any:
+    scratch = arrays.take()
+    try:
+        return kernel(arrays.graph, scratch, *part, limit)
+    finally:
+        arrays.free.append(scratch)
+
+
 def _in_threads(
     run: Callable[..., Any], parts: Sequence[Sequence[Array]]
 ) -> list[Any]:

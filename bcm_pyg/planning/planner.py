@@ -23,7 +23,7 @@ from bcm_pyg.utils import (
     scatter_amin,
 )
 
-from ._engine import compiled_map, values_of
+from ._engine import compiled_map, near_costs, values_of
 from ._landmarks import LandmarkBounds, certified, with_bounds
 from ._map_scorer import MapScorer, is_map
 from .base import BasePlanner, CheckedScorer, Readout, Scorer, cost_scale
@@ -210,21 +210,58 @@ class Planner(BasePlanner):
         """Lower bounds of costs, by landmarks found when first needed."""
         return LandmarkBounds(self.adjacency, max(1, self.landmarks))
 
-    def distance(self, starts: Ids, goals: Ids) -> Tensor:
-        """Estimated cost of each query in the graph's units, :obj:`[B]`."""
+    def distance(
+        self, starts: Ids, goals: Ids, *, exact_within: int = 0
+    ) -> Tensor:
+        """Estimated cost of each query in the graph's units, :obj:`[B]`.
+
+        Relative errors are largest between near nodes, which a short search
+        settles.
+
+        Args:
+            starts (Ids): :obj:`[B]` nodes.
+            goals (Ids): :obj:`[B]` nodes.
+            exact_within (int, optional): First a search expands so many nodes
+                at most, on a simplified graph between its own nodes. Costs
+                that it finds are exact, other estimates no lower than what it
+                has ruled out. (default: :obj:`0`, the map alone)
+        """
+        check_int('exact_within', exact_within, 0)
         start, goal = as_queries(starts, goals, self.num_nodes)
         if self._full is None:
-            return self._values(start, goal)
+            return self._near_or_far(start, goal, exact_within)
         parts = zip(
             start.cpu().split(MAX_PAIRS),
             goal.cpu().split(MAX_PAIRS),
             strict=True,
         )
-        found = [self._full_distance(self._full, *part) for part in parts]
+        found = [
+            self._full_distance(self._full, *part, exact_within)
+            for part in parts
+        ]
         return torch.cat(found) if found else torch.empty(0)
 
+    def _near_or_far(
+        self, starts: Tensor, goals: Tensor, exact_within: int
+    ) -> Tensor:
+        """Costs by search where it ends soon, elsewhere by the map."""
+        if exact_within == 0 or starts.numel() == 0:
+            return self._values(starts, goals)
+        ends = starts.to(self.adjacency.device), goals.to(self.adjacency.device)
+        cost, settled = near_costs(
+            self.scorer, self.adjacency, *ends, int(exact_within)
+        )
+        far = (~settled).nonzero().flatten()
+        value = self._values(ends[0][far], ends[1][far])
+        cost[far] = torch.maximum(cost[far], value.to(cost.dtype))
+        return cost.to(value.dtype)
+
     def _full_distance(
-        self, full: FullRoutes, starts: Tensor, goals: Tensor
+        self,
+        full: FullRoutes,
+        starts: Tensor,
+        goals: Tensor,
+        exact_within: int,
     ) -> Tensor:
         start, goal = starts.numpy(), goals.numpy()
         query, _, exits, entries, beside = full.candidates(start, goal)
@@ -232,7 +269,8 @@ class Planner(BasePlanner):
         best = np.full(start.size, np.inf)
         near = full.may_stay(start, goal)
         best[near], _ = full.inside(start[near], goal[near])
-        cost = beside + self._values(*ends).cpu().numpy()
+        value = self._near_or_far(*ends, exact_within)
+        cost = beside + value.cpu().numpy()
         np.minimum.at(best, query, cost)
         return torch.from_numpy(best).float()
 
