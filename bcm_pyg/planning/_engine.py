@@ -232,8 +232,8 @@ def near_costs(
             for first in range(0, max(1, starts.numel()), PART)
         ]
         run = partial(_near, _arrays_of(adjacency), code.near, limit)
-        columns = zip(*_in_threads(run, parts), strict=True)
-        found = tuple(map(np.concatenate, columns))
+        costs, flags = zip(*_in_threads(run, parts), strict=True)
+        found = np.concatenate(costs), np.concatenate(flags)
     cost, settled = (torch.from_numpy(x).to(starts.device) for x in found)
     return cost, settled
 
