@@ -33,15 +33,15 @@ SECONDS = 90.0
 
 ROWS: dict[str, dict[str, Any]] = {
     'default': {},
-    'block 48 x 48': {'sources': 48, 'goals': 48},
-    'block 24 x 24': {'sources': 24, 'goals': 24},
+    'block 32 x 32': {'sources': 32, 'goals': 32},
+    'block 128 x 8': {'sources': 128, 'goals': 8},
     'lr 9e-3': {'lr': 9e-3},
-    'lr 1.2e-2': {'lr': 1.2e-2},
-    '2 samples': {'bootstrap_samples': 2},
-    'lr 9e-3, 2 samples': {'lr': 9e-3, 'bootstrap_samples': 2},
-    'pool of 128': {'goal_pool': 128},
+    'lr 4e-3': {'lr': 4e-3},
     'no regret': {'regret': 0.0},
-    'regret 0.5': {'regret': 0.5},
+    'regret 1': {'regret': 1.0},
+    'pool of 128': {'goal_pool': 128},
+    'refreshed every 16 steps': {'refresh_every': 16},
+    '2 samples': {'bootstrap_samples': 2},
     'a quarter near goals': {'near_goal_fraction': 0.25},
     'SOAP of pytorch-optimizer': {'optimizer': library_soap},
 }

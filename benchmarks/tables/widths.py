@@ -102,8 +102,37 @@ def tuning_table() -> str:
     return markdown([*head, 'seeds'], lines) if lines else f'{NOT_RUN}.'
 
 
+def distillation_table() -> str:
+    """Students of their own and of a teacher, all seeds."""
+    lines = []
+    fields = ('side', 'parameters', 'cpu_seconds', 'taught')
+    for (side, parameters, seconds, taught), rows in _groups(
+        'distillation', *fields
+    ).items():
+        lines.append(
+            [
+                f'U, wide, N = {side**2:,}',
+                f'{parameters:,}',
+                f'{seconds:g}',
+                'a default map, for half of the time'
+                if taught
+                else 'the graph',
+                spread([row['gap'] for row in rows], 2),
+                spread([row['distance_error'] for row in rows], 2),
+                spread([row['teacher_gap'] for row in rows], 2)
+                if taught
+                else '-',
+                ', '.join(str(row['seed']) for row in rows),
+            ]
+        )
+    head = ['graph', 'parameters', 'CPU s in all', 'learns from', 'Gap %']
+    head += ['MRE %', "the teacher's Gap %", 'seeds']
+    return markdown(head, lines) if lines else f'{NOT_RUN}.'
+
+
 WIDTH_TABLES: dict[str, Callable[[], str]] = {
     'headline': headline_table,
     'widths': widths_table,
     'tuning': tuning_table,
+    'distillation': distillation_table,
 }

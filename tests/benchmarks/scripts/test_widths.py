@@ -1,18 +1,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from bcm_pyg import BCM, FitConfig
+from bcm_pyg import BCM, FitConfig, Planner, fit
 from bcm_pyg.datasets import weighted_grid
 from benchmarks.lib import cpu_time
 from benchmarks.lib.cpu_time import fit_for_cpu_seconds
 from benchmarks.lib.results import Results
-from benchmarks.scripts import headline, tuning, widths
+from benchmarks.scripts import distillation, headline, tuning, widths
 from benchmarks.tables.widths import (
+    distillation_table,
     headline_table,
     tuning_table,
     widths_table,
@@ -20,7 +23,8 @@ from benchmarks.tables.widths import (
 
 
 def test_nothing_run(folders: Path) -> None:
-    tables = headline_table, widths_table, tuning_table
+    tables = [headline_table, widths_table, tuning_table]
+    tables.append(distillation_table)
     assert {table() for table in tables} == {'not run yet.'}
 
 
@@ -95,3 +99,37 @@ def test_steps_of_the_headline() -> None:
     args = headline.FLAGS.parse_args(['--by-steps', '--rows', 'wide40'])
     (job,) = headline.jobs_of(args)
     assert job.key['budget_steps'] == round(600e3 / headline.STEP_MS[40, 128])
+
+
+def test_distillation(folders: Path) -> None:
+    for _ in range(2):  # the second time there is nothing to do
+        distillation.main('--quick --pairs 5 --budget 0.02'.split())
+    path = folders / 'quick' / 'distillation.json'
+    alone, taught = json.loads(path.read_text())['rows']
+    assert not alone['taught'] and taught['taught']
+    for row, gap in ((alone, 1.0), (taught, 2.0)):
+        more = {'gap': gap, 'distance_error': 3.0}
+        if row['taught']:
+            more['teacher_gap'] = 4.0
+        Results('distillation').add({**row, **more})
+    first, second = distillation_table().splitlines()[2:]
+    assert '| the graph | 1.00 | 3.00 | - | 7 |' in first
+    assert '| 2.00 | 3.00 | 4.00 | 7 |' in second
+
+
+def test_a_student_gets_what_its_teacher_says() -> None:
+    data = weighted_grid('open', 4, 'wide', 1)
+    teacher = Planner(BCM.from_data(data, hidden_channels=8), data)
+    seen: list[torch.Tensor] = []
+
+    @dataclass(frozen=True, kw_only=True)
+    class Seen(distillation.TeacherTargets):
+        def values(self, blocks: Any, goals: torch.Tensor) -> torch.Tensor:
+            out = super().values(blocks, goals)
+            nodes = torch.arange(16)
+            wanted = teacher.distance_matrix(nodes, goals)
+            seen.append(out * blocks.model.cost_scale - wanted)
+            return out
+
+    fit(BCM.from_data(data), data, steps=2, targets=Seen(teacher=teacher))
+    assert seen and all(off.abs().max() < 1e-3 for off in seen)
