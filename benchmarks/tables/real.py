@@ -112,8 +112,28 @@ def encoders_real() -> str:
     return markdown(head, rows) if rows else NOT_RUN
 
 
+def near_distances() -> str:
+    """Error and time against the expansions of the exact search."""
+    lines = []
+    for row in Results('near_distances').rows:
+        kind = {'exact': ', labels', 'sweeps': ', self-supervised'}
+        cells = [
+            f'{found["mre"]:.2f}, {100 * found["exact"]:.0f}, '
+            f'{found["cpu_us"]:.0f}'
+            for found in row['within'].values()
+        ]
+        name = f'{row["graph"]}{kind.get(row["targets"], "")}'
+        size = f'{row["int8_bytes"] / 1e6:.2f}'
+        lines.append([name, f'{row["queries"]:,}', size, *cells])
+        limits = [f'n = {limit}' for limit in row['within']]
+    if not lines:
+        return f'{NOT_RUN}.'
+    return markdown(['graph', 'queries', 'MB in int8', *limits], lines)
+
+
 REAL_TABLES = {
     'real_graphs': real_graphs,
     'heavy_tails': heavy_tails,
     'encoders_real': encoders_real,
+    'near_distances': near_distances,
 }
