@@ -55,9 +55,9 @@ class PairSampler:
             dtype=torch.float64,
             device=sources.device,
         )
-        pick = (uniform * sizes[part, None]).long()
-        first = sizes.cumsum(0) - sizes
-        return self._goals_by_part[first[part, None] + pick]
+        first = (sizes.cumsum(0) - sizes)[part, None]
+        pick: Tensor = first + (uniform * sizes[part, None]).long()
+        return self._goals_by_part[pick]
 
     def reach(self, goals: Tensor) -> Tensor | None:
         """Which nodes reach the goals, bool :obj:`[N, G]`; None for all."""

@@ -161,7 +161,7 @@ def test_maps_of_the_paper_have_steps_and_are_kept(folders):
     assert row['terminal'] == 'paper' and row['sweeps'] == 1
     assert row['ended_by'] == 'steps' and row['train_steps'] == 9
     (folder,) = (folders / 'maps').iterdir()
-    assert folder.name == 'open-wide-6-paper-22steps-42'
+    assert folder.name == 'open-wide-6-paper-9steps-42'
     model = load_or_train(grid, 'paper', arguments(**vars(args)))
     assert model.info.dtype == 'float16'
     assert row['megabytes'] == 4 * model.num_parameters() / 1e6
