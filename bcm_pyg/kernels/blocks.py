@@ -94,10 +94,10 @@ def block_loss(
         if begin[s] == begin[s + 1]:
             continue
         for g in range(num_goals):
-            if sources[s] == goals[g]:
+            if sources[s] == goals[s, g]:
                 continue  # the route has ended
             for e in range(begin[s], begin[s + 1]):
-                if head[e] == goals[g]:
+                if head[e] == goals[s, g]:
                     seen[e] = wanted[e] = cost[e] if calibrated else 0.0
                     continue
                 seen[e], wanted[e] = score[e, g], target[e, g]
@@ -119,7 +119,7 @@ def block_loss(
                 weight = np.exp((low - wanted[e]) / temperature - log_sum)
                 if weight > 0:
                     cross -= weight * log_share
-                if head[e] != goals[g]:
+                if head[e] != goals[s, g]:
                     slope = (weight - np.exp(log_share)) / temperature
                     ranked[e, g] = ranking * slope
             _, log_total = _least(seen[part], regret_temperature)
@@ -131,7 +131,7 @@ def block_loss(
                 mean += chance[e] * min(wanted[e] - low, max_regret)
             lost += mean / scale
             for e in range(begin[s], begin[s + 1]):
-                if head[e] != goals[g]:
+                if head[e] != goals[s, g]:
                     off = mean - min(wanted[e] - low, max_regret)
                     slope = chance[e] * off / (scale * regret_temperature)
                     ranked[e, g] += regret * slope

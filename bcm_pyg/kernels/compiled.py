@@ -36,7 +36,7 @@ def compile_all() -> None:
     back_up(graph.rowptr, nodes, cost.astype(np.float32), table, *ends, 1)
     z = edge_distances_back(table, ends[0], edge_distances(table, ends[0], 1))
     flags, weights = (True, True), (1.0,) * 6
-    loss = z[:1, :1], z[:1, :1], z[0, :1], *ends, nodes, ends[1]
+    loss = z[:1, :1], z[:1, :1], z[0, :1], *ends, nodes, nodes[:, None]
     block_loss(*loss, *flags, *weights)
     walk(graph, net, scratch, *ends, True)
     backtrack(graph, net, scratch, *ends)

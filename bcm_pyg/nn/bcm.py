@@ -284,19 +284,26 @@ class BCM(torch.nn.Module):
         r"""Raw scores :math:`D_i(j; g)` of a block, :obj:`[M, G]`.
 
         A block has sources :math:`i`, each with some of its neighbours
-        :math:`j`, and goals :math:`g` that are shared by all.
+        :math:`j`, and goals :math:`g` that are shared by all, or its own.
 
         Args:
             data (torch_geometric.data.Data): The graph.
             sources (torch.Tensor): Nodes to leave, :obj:`[S]`.
             heads (torch.Tensor): Neighbours to move to, :obj:`[M]`.
-            goals (torch.Tensor): Goals, :obj:`[G]`.
+            goals (torch.Tensor): Goals, :obj:`[G]`, or those of each source,
+                :obj:`[S, G]`.
             source (torch.Tensor): The position in :obj:`sources` of the node
                 that each neighbour belongs to, ascending, :obj:`[M]`.
         """
-        hidden = self.project_nodes(data, torch.cat([sources, heads, goals]))
-        sizes = [sources.numel(), heads.numel(), goals.numel()]
+        some, position = goals, None
+        if goals.dim() == 2:  # many sources have the same
+            some, position = goals.unique(return_inverse=True)
+        hidden = self.project_nodes(data, torch.cat([sources, heads, some]))
+        sizes = [sources.numel(), heads.numel(), some.numel()]
         node, head, goal = hidden.split(sizes)
+        if position is not None:
+            goal = goal.index_select(0, position.flatten())
+            goal = goal.view(*goals.shape, -1)
         return block_scores(self.transition, node, head, goal, source)
 
     def score(

@@ -62,7 +62,8 @@ def block_scores(
         transition (Transition): The transition encoder.
         nodes (torch.Tensor): The projected nodes to leave, :obj:`[S, H]`.
         heads (torch.Tensor): The projected heads of edges, :obj:`[M, H]`.
-        goals (torch.Tensor): The projected goals, :obj:`[G, H]`.
+        goals (torch.Tensor): The projected goals, :obj:`[G, H]`, or those of
+            each node, :obj:`[S, G, H]`.
         source (torch.Tensor): Which node each edge leaves, ascending,
             :obj:`[M]`.
 
@@ -77,8 +78,8 @@ def block_scores(
     z = transition.from_hidden(torch.cat([edges, pairs]))
     kernels = None if torch.compiler.is_compiling() else kernels_for(z)
     if kernels is None:
-        return _edge_distances(z, source, goals.size(0))
-    out: Tensor = _EdgeDistances.apply(z, source, goals.size(0), kernels)
+        return _edge_distances(z, source, goals.size(-2))
+    out: Tensor = _EdgeDistances.apply(z, source, goals.size(-2), kernels)
     return out
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.optim.swa_utils import AveragedModel
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.nn import BCM
-from bcm_pyg.nn.scoring import block_values
-from bcm_pyg.utils import Processes
+from bcm_pyg.nn.scoring import block_values, with_terminal
+from bcm_pyg.utils import Processes, scatter_amin
 
 from .sampling import PairSampler, Patches
 from .sweeps import Sweeper
@@ -22,22 +23,21 @@ if TYPE_CHECKING:
     from .config import FitConfig
     from .targets import OneStepTargets, PooledTargets
 
+#: Share of the steps so far that an average of the weights looks back.
+AVERAGED = 0.007
+
 
 class Block(NamedTuple):
     """A step's worth of training.
 
     Attributes:
         sources: :obj:`[S]` nodes.
-        goals: :obj:`[G]` nodes.
+        goals: :obj:`[G]` nodes, or those of each source, :obj:`[S, G]`.
         edge: :obj:`[M]` ids of all edges that leave the sources.
         source: :obj:`[M]` the position in :obj:`sources` that each leaves.
         next_value: :obj:`[M, G]` the value of the head of each edge, in units
             of the map's cost scale; infinite where the goal cannot be reached,
             NaN where it is not known.
-        inner: :obj:`[M]` for values of the map at this very step, which the
-            scores of the block give: the position in :obj:`sources` of the head
-            of each edge. They are added to :obj:`next_value`, which is then 0
-            where they are wanted.
     """
 
     sources: Tensor
@@ -45,11 +45,15 @@ class Block(NamedTuple):
     edge: Tensor
     source: Tensor
     next_value: Tensor
-    inner: Tensor | None = None
+
+    @property
+    def edge_goals(self) -> Tensor:
+        """The goals :obj:`[G]`, or those of each edge, :obj:`[M, G]`."""
+        return self.goals if self.goals.dim() == 1 else self.goals[self.source]
 
     def part(self, columns: slice) -> Block:
         """The same with some of the goals."""
-        goals, value = self.goals[columns], self.next_value[:, columns]
+        goals, value = self.goals[..., columns], self.next_value[:, columns]
         return self._replace(goals=goals, next_value=value)
 
 
@@ -103,42 +107,94 @@ class OneStepBlocks(Blocks):
     def __init__(self, settings: OneStepTargets, run: Run) -> None:
         super().__init__(run)
         self.patches = Patches(run.sampler, settings.patch)
+        self.average = AveragedModel(
+            run.model, multi_avg_fn=partial(_follow, settings.average)
+        ).eval()
         # Of each node among the sources of a step, at other times -1.
         self._position = torch.full_like(self.adjacency.rowptr[1:], -1)
 
+    @torch.no_grad()
     def block(self, step: int) -> Block:
         """The block of a step."""
-        sources = self.patches.take(self.config.sources)
-        goals = self.sampler.goals_of(sources, self.config.goals)
+        self.average.update_parameters(self.model)
+        sources, patch = self.patches.take(self.config.sources)
+        _, patch, size = patch.unique_consecutive(
+            return_inverse=True, return_counts=True
+        )
+        first = sources[size.cumsum(0) - size]
+        goals = self.sampler.goals_of(first, self.config.goals)[patch]
         edge, source = self.adjacency.out_edges(sources)
         head = self.adjacency.dst[edge]
-        row = torch.arange(sources.numel(), device=head.device)
-        self._position[sources] = row
+        dead = self._dead_ends(head, goals[source])
+        block = Block(sources, goals, edge, source, dead)
+        columns = torch.arange(goals.size(1), device=goals.device)
+        value = self.processes.divided(partial(self._values, block), columns)
+        self._position[sources] = torch.arange(len(sources), device=head.device)
         inner = self._position[head]
         self._position[sources] = -1
-        value = self.adjacency.cost.new_zeros(head.numel(), goals.numel())
-        value[inner < 0] = float('nan')
-        reach = self.sampler.reach(goals)
-        if reach is not None:
-            value.masked_fill_(~reach[head], float('inf'))
-        return Block(sources, goals, edge, source, value, inner.clamp(min=0))
+        left = (inner < 0) | (patch[inner] != patch[source])
+        value = value[inner].masked_fill(left[:, None], float('nan'))
+        value = torch.where(dead.isinf(), dead, value)
+        return block._replace(next_value=value)
+
+    def _dead_ends(self, head: Tensor, goals: Tensor) -> Tensor:
+        """Infinite where a head does not reach a goal, 0 elsewhere."""
+        out = self.adjacency.cost.new_zeros(goals.shape)
+        if not self.sampler.connected:
+            heads = head[:, None].expand_as(goals).flatten()
+            pairs = self.sampler.reachability.pairs(heads, goals.flatten())
+            out.masked_fill_(~pairs.view_as(goals), float('inf'))
+        return out
+
+    def _values(self, block: Block, columns: Tensor) -> Tensor:
+        """Values of the sources for some of their goals, by the average."""
+        head = self.adjacency.dst[block.edge]
+        cost = self.adjacency.cost[block.edge, None] / self.model.cost_scale
+        goals = block.goals[:, columns]
+        scores = self.average(
+            self.data, block.sources, head, goals, block.source
+        )
+        at_goal = head[:, None] == goals[block.source]
+        scores = with_terminal(scores, at_goal, cost, self.model.terminal)
+        # Ways that do not lead to a goal do not count.
+        scores = scores + block.next_value[:, columns]
+        value = scatter_amin(scores, block.source, 0, block.sources.numel())
+        return value.masked_fill(block.sources[:, None] == goals, 0)
 
     def state(self) -> dict[str, Tensor]:
-        """The patches of this round."""
-        order, taken = self.patches.order, self.patches.taken
-        return {'order': order, 'taken': torch.tensor(taken)}
+        """The patches of this round, and the average."""
+        patches = self.patches
+        return {
+            'order': patches.order,
+            'patch': patches.patch,
+            'taken': torch.tensor(patches.taken),
+            **self.average.state_dict(),
+        }
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         """Goes on with another round."""
-        order, taken = state['order'], int(state['taken'])
-        if not torch.equal(
-            order.sort().values, self.patches.order.sort().values
-        ):
+        state, patches = dict(state), self.patches
+        order, patch = state.pop('order'), state.pop('patch')
+        taken = int(state.pop('taken'))
+        if not torch.equal(order.sort().values, patches.order.sort().values):
             raise BCMError('the patches have other nodes than the graph')
         if not 0 <= taken <= order.numel():
             raise BCMError(f'of the patches {taken} nodes are taken')
-        self.patches.order.copy_(order)
-        self.patches.taken = taken
+        if not all(bool(x.isfinite().all()) for x in state.values()):
+            raise BCMError('the averaged map is not finite')
+        self.average.load_state_dict(state)
+        patches.order.copy_(order)
+        patches.patch.copy_(patch)
+        patches.taken = taken
+
+
+@torch.no_grad()
+def _follow(
+    longest: int, average: list[Tensor], now: list[Tensor], count: Tensor
+) -> None:
+    """An average over some of the last steps, more and more at first."""
+    steps = min(longest, 1 + AVERAGED * int(count))
+    torch._foreach_lerp_(average, now, 1 / steps)
 
 
 class PooledBlocks(Blocks):

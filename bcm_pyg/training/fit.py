@@ -26,7 +26,7 @@ from .checkpoint import Checkpoint
 from .config import FitConfig
 from .distributed import begin_together, sum_gradients
 from .objective import block_loss, drop_noise
-from .optim import learning_rate, make_optimizer
+from .optim import learning_rate, make_optimizer, num_trained
 from .sampling import PairSampler
 from .sweeps import hop_diameter
 
@@ -193,7 +193,9 @@ class Trainer:
         self.alone = run.processes.size == 1
         self.interrupt = Interrupt(self.alone)
         self.parameters = [p for p in run.model.parameters() if p.requires_grad]
-        self.optimizer = make_optimizer(self.parameters, run.config)
+        self.optimizer = make_optimizer(
+            self.parameters, run.config, num_trained(run.model.encoder)
+        )
         self.peaks = [group['lr'] for group in self.optimizer.param_groups]
         self.blocks = run.config.target_settings.blocks(run)
         self.checkpoint: Checkpoint | None = None
@@ -259,13 +261,13 @@ class Trainer:
                 'weights of the step before; try a lower lr'
             )
         self.optimizer.step()
-        progress.step(loss, block.sources.numel() * block.goals.numel())
+        progress.step(loss, block.sources.numel() * block.goals.size(-1))
 
     def _backward(self, block: Block) -> float:
         """Computes the gradients of a block, and returns its loss."""
         run, value, share = self.run, 0.0, None
         if not self.alone:
-            share = run.processes.share(block.goals.numel())
+            share = run.processes.share(block.goals.size(-1))
         if share is None or share.start < share.stop:
             loss = block_loss(run, block, share)
             value = float(loss.detach())

@@ -64,12 +64,7 @@ def block_loss(run: Run, block: Block, columns: slice | None = None) -> Tensor:
         terms = _shared(terms, block, head, cost, columns)
         block = block.part(columns)
     scores = model(run.data, block.sources, head, block.goals, block.source)
-    value = block.next_value
-    if block.inner is not None:
-        at_goal = head[:, None] == block.goals
-        seen = with_terminal(scores, at_goal, cost[:, None], model.terminal)
-        value = next_values(block, seen)
-    target = bellman_target(cost, value)
+    target = bellman_target(cost, block.next_value)
     kernels = kernels_for(scores)
     if kernels is None:
         return plain_loss(scores, target, block, head, cost, terms)
@@ -88,7 +83,7 @@ def plain_loss(
     terms: Terms,
 ) -> Tensor:
     """The loss of the scores :obj:`[M, G]` of a block, given targets."""
-    tail, goals = block.sources[block.source], block.goals
+    tail, goals = block.sources[block.source], block.edge_goals
     trained = is_trained(target, tail, head, goals)
     loss = terms.share * bellman_loss(scores, target, trained, terms.relative)
     if terms.ranking == 0 and terms.regret == 0:
@@ -119,7 +114,8 @@ class _CompiledLoss(torch.autograd.Function):
         terms: Terms,
         kernels: Any,
     ) -> Tensor:
-        nodes = head, block.source, block.sources, block.goals
+        goals = block.goals.expand(block.sources.numel(), -1).contiguous()
+        nodes = head, block.source, block.sources, goals
         arrays = [x.numpy() for x in (scores.detach(), target, cost, *nodes)]
         is_calibrated = terms.terminal == 'calibrated'
         loss, grad = kernels.block_loss(
@@ -134,21 +130,6 @@ class _CompiledLoss(torch.autograd.Function):
         return grad * ctx.saved_tensors[0], *[None] * 6
 
 
-def next_values(block: Block, scores: Tensor) -> Tensor:
-    """The values behind all edges of a block, :obj:`[M, G]`.
-
-    Those of inner nodes are the minima over their own scores, which have the
-    terminal convention applied; ways that do not lead to a goal do not count.
-    """
-    if block.inner is None:
-        return block.next_value
-    dead = block.next_value.isinf()
-    scores = scores.detach().masked_fill(dead, float('inf'))
-    value = scatter_amin(scores, block.source, 0, block.sources.numel())
-    value.masked_fill_(block.sources[:, None] == block.goals, 0)
-    return block.next_value + value[block.inner]
-
-
 def drop_noise(model: BCM) -> None:
     """Drops the gradient of the last bias, which cancels in every score."""
     if type(model.transition).from_hidden is Transition.from_hidden:
@@ -159,7 +140,7 @@ def _wanted(
     target: Tensor, block: Block, head: Tensor, cost: Tensor, terminal: str
 ) -> Tensor:
     """What the readout should see; at the goal there is nothing to decide."""
-    at_goal = head[:, None] == block.goals
+    at_goal = head[:, None] == block.edge_goals
     target = with_terminal(target, at_goal, cost[:, None], terminal)
     ended = block.sources[:, None] == block.goals
     return target.masked_fill(ended[block.source], float('inf'))
@@ -173,7 +154,7 @@ def _shared(
     value, tail = block.next_value, block.sources[block.source]
     wanted = _wanted(value, block, head, cost, terms.terminal)
     best = scatter_amin(wanted, block.source, 0, block.sources.numel())
-    trained = is_trained(value, tail, head, block.goals)
+    trained = is_trained(value, tail, head, block.edge_goals)
     decided = _part(best.isfinite(), columns)
     return terms._replace(
         share=terms.share * _part(trained, columns),

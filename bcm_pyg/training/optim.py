@@ -21,16 +21,37 @@ RIDGE = 1e-5
 TINY = 1e-30
 
 
+def num_trained(module: torch.nn.Module) -> int:
+    """Number of tensors that are trained."""
+    return sum(parameter.requires_grad for parameter in module.parameters())
+
+
 def make_optimizer(
-    parameters: list[torch.nn.Parameter], config: FitConfig
+    parameters: list[torch.nn.Parameter],
+    config: FitConfig,
+    num_encoder: int = 0,
 ) -> torch.optim.Optimizer:
-    """The optimiser that a configuration asks for."""
+    """The optimiser that a configuration asks for.
+
+    Args:
+        parameters (List[torch.nn.Parameter]): All that are trained.
+        config (FitConfig): How.
+        num_encoder (int, optional): How many of them, the first ones, are the
+            encoder's. (default: :obj:`0`)
+    """
     if not parameters:
         raise BCMError('the map has no trainable parameters')
+    groups: list[dict[str, Any]] = [{'params': parameters}]
+    if config.encoder_lr != 1 and 0 < num_encoder < len(parameters):
+        lr = config.lr * config.encoder_lr
+        groups = [
+            {'params': parameters[:num_encoder], 'lr': lr},
+            {'params': parameters[num_encoder:]},
+        ]
     if config.optimizer == 'adam':
-        return torch.optim.Adam(parameters, lr=config.lr)
+        return torch.optim.Adam(groups, lr=config.lr)
     if config.optimizer == 'soap':
-        return SOAP(parameters, lr=config.lr)
+        return SOAP(groups, lr=config.lr)
     assert callable(config.optimizer)
     optimizer = config.optimizer(parameters, config.lr)
     if not isinstance(optimizer, torch.optim.Optimizer):
@@ -64,7 +85,7 @@ class SOAP(torch.optim.Optimizer):
     and processes, have no effect for long.
 
     Args:
-        params (Iterable[torch.Tensor]): The parameters.
+        params (Iterable): The parameters, or groups of them.
         lr (float, optional): The learning rate. (default: :obj:`3e-3`)
         beta (float, optional): Decay of all running means. (default:
             :obj:`0.95`)
@@ -76,7 +97,7 @@ class SOAP(torch.optim.Optimizer):
 
     def __init__(
         self,
-        params: Iterable[Tensor],
+        params: Iterable[Tensor] | Iterable[dict[str, Any]],
         lr: float = 3e-3,
         beta: float = 0.95,
         every: int = 10,

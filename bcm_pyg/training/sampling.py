@@ -27,6 +27,9 @@ class PairSampler:
         self._goals: Tensor = adjacency.dst.unique()
         self._sources: Tensor = adjacency.src.unique()
         parts = reachability.weak[self._sources].unique().numel()
+        weak = reachability.weak[self._goals]
+        self._goals_by_part = self._goals[weak.argsort(stable=True)]
+        self._part_sizes = weak.bincount(minlength=adjacency.num_nodes)
         #: Whether every source reaches every goal.
         self.connected = reachability.symmetric and parts == 1
 
@@ -40,12 +43,21 @@ class PairSampler:
         return self._some(self._goals, num)
 
     def goals_of(self, sources: Tensor, num: int) -> Tensor:
-        """The same in the weak component of one of some sources."""
-        if self.connected:
-            return self.goals(num)
-        weak = self.reachability.weak
-        part = weak[sources[self._integers(sources.numel(), 1)]]
-        return self._some(self._goals[weak[self._goals] == part], num)
+        """Goals in the weak component of each source, :obj:`[S, num]`.
+
+        They may repeat.
+        """
+        part, sizes = self.reachability.weak[sources], self._part_sizes
+        uniform = torch.rand(
+            sources.numel(),
+            num,
+            generator=self.generator,
+            dtype=torch.float64,
+            device=sources.device,
+        )
+        first = (sizes.cumsum(0) - sizes)[part, None]
+        pick: Tensor = first + (uniform * sizes[part, None]).long()
+        return self._goals_by_part[pick]
 
     def reach(self, goals: Tensor) -> Tensor | None:
         """Which nodes reach the goals, bool :obj:`[N, G]`; None for all."""
@@ -133,11 +145,11 @@ class PairSampler:
             num, generator=self.generator, device=self._goals.device
         )
 
-    def patches(self, size: int) -> Tensor:
-        """All sources, in the order of random connected patches.
+    def patches(self, size: int) -> tuple[Tensor, Tensor]:
+        """All sources, patch by patch, and the number of the patch of each.
 
         Every node belongs to the nearest in hops, whatever their direction, of
-        random centres; patches of one weak component follow each other.
+        random centres.
 
         Args:
             size (int): Sources of a patch, on average.
@@ -153,11 +165,8 @@ class PairSampler:
         while bool((rim := (patch[tail] < num) & (patch[head] >= num)).any()):
             at = head[rim]
             patch.scatter_reduce_(0, at, patch[tail[rim]], 'amin')
-        order = self._sources[patch[self._sources].argsort(stable=True)]
-        if not self.connected:
-            shuffled = self.permutation(int(weak.max()) + 1)[weak[order]]
-            order = order[shuffled.argsort(stable=True)]
-        return order
+        patch, order = patch[self._sources].sort(stable=True)
+        return self._sources[order], patch
 
 
 class Patches:
@@ -166,16 +175,18 @@ class Patches:
     def __init__(self, sampler: PairSampler, size: int) -> None:
         self.sampler = sampler
         self.size = size
-        self.order = sampler.patches(size)
+        self.order, self.patch = sampler.patches(size)
         self.taken = 0
 
-    def take(self, num: int) -> Tensor:
-        """Distinct sources, as many as there are if fewer than :obj:`num`.
+    def take(self, num: int) -> tuple[Tensor, Tensor]:
+        """Distinct sources and the number of the patch of each.
 
-        What is left at the end of a round is too few, and left out.
+        There are fewer than :obj:`num` only where the graph has fewer. What is
+        left at the end of a round is too few, and left out.
         """
         if self.taken + num > self.order.numel() and self.taken > 0:
-            self.order, self.taken = self.sampler.patches(self.size), 0
-        out = self.order[self.taken : self.taken + num]
-        self.taken += out.numel()
-        return out
+            self.order, self.patch = self.sampler.patches(self.size)
+            self.taken = 0
+        part = slice(self.taken, self.taken + num)
+        self.taken = min(part.stop, self.order.numel())
+        return self.order[part], self.patch[part]

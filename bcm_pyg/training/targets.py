@@ -54,21 +54,30 @@ class Targets(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class OneStepTargets(Targets):
-    """The paper's: one backup from the map's values at this very step.
+    """The paper's: one backup from the map's own values.
 
-    Sources come in patches, so that the scores of a step are also the values
-    of most heads; transitions out of a patch are not trained at that step. The
-    cost of a step does not depend on the size of the graph.
+    Sources come in patches with goals of their own, so that the values of most
+    heads are those of sources; transitions out of a patch are not trained at
+    that step. The cost of a step does not depend on the size of the graph.
+
+    Values are those of a map whose weights are averaged over the last steps.
+    The minimum over scores that jump from step to step leads a map away even
+    from exact values.
 
     Attributes:
         patch: Sources of a patch, on average.
+        average: Steps that the average looks back at most; at first they are a
+            small share of the steps so far. 1 means the map as it is.
     """
 
-    patch: int = 8
+    patch: int = 16
+    average: int = 200
 
     def __post_init__(self) -> None:
-        check_int('patch', self.patch, 1)
-        object.__setattr__(self, 'patch', int(self.patch))
+        for field in fields(self):
+            value = getattr(self, field.name)
+            check_int(field.name, value, 1)
+            object.__setattr__(self, field.name, int(value))
 
     def blocks(self, run: Run) -> Blocks:
         """What makes the blocks of a run."""

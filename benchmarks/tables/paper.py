@@ -289,6 +289,26 @@ def learning() -> str:
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
 
 
+def tuning() -> str:
+    """Settings of the paper's objective, one change at a time."""
+    lines = [
+        [
+            f'{row["side"] ** 2:,}',
+            row['seed'],
+            f'{row["train_steps"]:,}',
+            number(row['train_cpu_seconds'], 0),
+            row['name'],
+            f'{row["success_rate"]:.3f}',
+            number(row['gap'], 2),
+            number(row['distance_error'], 1),
+        ]
+        for row in Results('paper_tuning').rows
+        if 'name' in row  # others are of prototypes
+    ]
+    head = ['N', 'seed', 'steps', 'CPU s', 'change', 'SR', 'Gap %', 'MRE %']
+    return markdown(head, lines) if lines else f'{NOT_RUN}.'
+
+
 def paths() -> str:
     """Figure 1: what the routes cost, for the seed of the picture."""
     rows = Results('figure1_paths').rows
@@ -318,5 +338,6 @@ PAPER_TABLES: dict[str, Callable[[], str]] = {
     'storage_agrees': storage_agrees,
     'figure3_scaling': scaling,
     'paper_learning': learning,
+    'paper_tuning': tuning,
     'disagreements': disagreements,
 }

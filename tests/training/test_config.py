@@ -162,6 +162,7 @@ def test_bad_counts_that_may_be_0(name: str, value: object) -> None:
     [
         (FitConfig, 'time_budget'),
         (FitConfig, 'lr'),
+        (FitConfig, 'encoder_lr'),
         (FitConfig, 'ranking'),
         (FitConfig, 'regret'),
         (SweepTargets, 'near_goal_fraction'),
@@ -188,9 +189,10 @@ def test_shares_above_one() -> None:
 
 
 def test_numbers_of_numpy_can_be_written() -> None:
-    names = 'time_budget', 'lr', 'ranking', 'ranking_temperature', 'regret'
+    rates = 'time_budget', 'lr', 'encoder_lr'
+    losses = 'ranking', 'ranking_temperature', 'regret'
     config = FitConfig(
-        **dict.fromkeys(names, np.float32(0.5)),
+        **dict.fromkeys((*rates, *losses), np.float32(0.5)),
         steps=np.int64(3),
         targets=ExactTargets(
             near_goal_fraction=np.float32(0.5), refresh=np.int32(3)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
@@ -91,14 +93,13 @@ def neighbours(data: Data, scale: float) -> list[list[tuple[int, float]]]:
 def slow_loss(
     model: BCM,
     data: Data,
-    sources: list[int],
-    goals: list[int],
+    pairs: Iterable[tuple[int, int]],
     is_reached: list[list[bool]],
-    inner: list[int] | None = None,
+    patch: dict[int, int] | None = None,
 ) -> Tensor:
-    """The paper's objective, one transition at a time.
+    """The paper's objective for pairs of source and goal, one after the other.
 
-    With :obj:`inner`, of transitions into these nodes alone.
+    With the :obj:`patch` of nodes, of transitions that stay in theirs.
     """
     o = dense_embeddings(model, data)
     ways = neighbours(data, float(model.cost_scale))
@@ -121,18 +122,17 @@ def slow_loss(
         return best
 
     total, count = torch.zeros(()), 0
-    for g in goals:
-        for i in sources:
-            for j, cost in ways[i]:
-                if j == g or i == g:
-                    continue  # the route ends, or has ended
-                if inner is not None and j not in inner:
-                    continue
-                value = bootstrap(j, g) if is_reached[j][g] else INF
-                if value == INF:
-                    continue
-                total = total + (score(i, j, g) - cost - value) ** 2
-                count += 1
+    for i, g in pairs:
+        for j, cost in ways[i]:
+            if j == g or i == g:
+                continue  # the route ends, or has ended
+            if patch is not None and patch.get(j) != patch[i]:
+                continue
+            value = bootstrap(j, g) if is_reached[j][g] else INF
+            if value == INF:
+                continue
+            total = total + (score(i, j, g) - cost - value) ** 2
+            count += 1
     return total / max(count, 1)
 
 
@@ -196,8 +196,7 @@ def test_block_loss_against_the_paper(
     expected = slow_loss(
         model,
         data,
-        sources.tolist(),
-        goals.tolist(),
+        product(sources.tolist(), goals.tolist()),
         reached(data) if mask else everywhere,
     )
     torch.testing.assert_close(loss, expected, rtol=1e-4, atol=1e-5)
@@ -222,7 +221,7 @@ def test_block_loss_against_the_paper(
 def test_block_loss_of_patches(
     raw: Data, terminal: str, patch: int, seed: int
 ) -> None:
-    """One pass gives scores and values, and with shares of the goals too."""
+    """Each patch has goals of its own; with shares of the goals too."""
     torch.manual_seed(seed)
     data = planning_graph(raw)
     model = tiny_map(data, terminal=terminal)
@@ -233,12 +232,14 @@ def test_block_loss_of_patches(
     blocks = config.target_settings.blocks(run)
     for step in range(2):
         block = blocks.block(step)
-        sources = block.sources.tolist()
-        expected = slow_loss(
-            model, data, sources, block.goals.tolist(), reached(data), sources
-        )
+        taken = zip(block.sources.tolist(), block.goals.tolist(), strict=True)
+        pairs = [(i, g) for i, goals in taken for g in goals]
+        nodes = blocks.patches.order.tolist(), blocks.patches.patch.tolist()
+        patch = dict(zip(*nodes, strict=True))
+        patch = {i: patch[i] for i in block.sources.tolist()}
+        expected = slow_loss(model, data, pairs, reached(data), patch)
         losses = [block_loss(run, block)]
-        shares = slice(0, 1), slice(1, block.goals.numel())
+        shares = slice(0, 1), slice(1, block.goals.size(1))
         losses.append(sum(block_loss(run, block, part) for part in shares))
         for loss in losses:
             torch.testing.assert_close(loss, expected, rtol=1e-4, atol=1e-5)
@@ -261,7 +262,7 @@ def test_block_loss_of_every_pair(diamond: Data, terminal: str) -> None:
     block = hand_made_block(model, diamond, nodes, nodes, mask=True)
     loss = block_loss(run_of(model, diamond), block)
     expected = slow_loss(
-        model, diamond, list(range(5)), list(range(5)), reached(diamond)
+        model, diamond, product(range(5), range(5)), reached(diamond)
     )
     torch.testing.assert_close(loss, expected)
     parameters = list(model.parameters())

@@ -7,7 +7,12 @@ from helpers import LargestTensor
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, FitConfig
-from bcm_pyg.training.optim import SOAP, learning_rate, make_optimizer
+from bcm_pyg.training.optim import (
+    SOAP,
+    learning_rate,
+    make_optimizer,
+    num_trained,
+)
 
 
 def plain_soap(weights, gradients, lr, beta, every, eps=1e-5):
@@ -190,6 +195,27 @@ def test_what_is_frozen_stays(diamond: Data, name: str) -> None:
         id(p) for p in model.transition.parameters()
     }
     assert all(group['lr'] == 0.25 for group in optimizer.param_groups)
+
+
+@pytest.mark.parametrize('name', ['soap', 'adam'])
+def test_a_rate_of_the_encoder(diamond: Data, name: str) -> None:
+    model = BCM.from_data(diamond)
+    config = FitConfig(optimizer=name, lr=0.25, encoder_lr=3)
+    number = num_trained(model.encoder)
+    optimizer = make_optimizer(trained(model), config, number)
+    rates = {
+        id(parameter): group['lr']
+        for group in optimizer.param_groups
+        for parameter in group['params']
+    }
+    assert rates == {
+        **{id(parameter): 0.25 for parameter in model.parameters()},
+        **{id(parameter): 0.75 for parameter in model.encoder.parameters()},
+    }
+    model.encoder.requires_grad_(False)
+    number = num_trained(model.encoder)
+    optimizer = make_optimizer(trained(model), config, number)
+    assert [group['lr'] for group in optimizer.param_groups] == [0.25]
 
 
 def test_nothing_to_train(diamond: Data) -> None:

@@ -185,15 +185,30 @@ def test_patches_hold_every_source_once(
     data = planning_graph(graph)
     sampler = make_sampler(data, seed)
     tails = data.edge_index[0].unique().tolist()
-    order = sampler.patches(size)
+    order, patch = sampler.patches(size)
     assert order.sort().values.tolist() == tails
-    # Weak components are not mixed.
-    parts = sampler.reachability.weak[order].unique_consecutive()
-    assert parts.unique().numel() == parts.numel()
-    goals = set(sampler.goals_of(order, 3).tolist())
+    assert patch.tolist() == sorted(patch.tolist())
     nxg = to_nx(data).to_undirected()
-    assert any(goals <= part for part in nx.connected_components(nxg))
-    assert goals <= set(data.edge_index[1].tolist())
+    entered = set(data.edge_index[1].tolist())
+    goals = sampler.goals_of(order, 3)
+    assert goals.shape == (order.numel(), 3)
+    for node, some in zip(order.tolist(), goals.tolist(), strict=True):
+        part = nx.node_connected_component(nxg, node)
+        assert set(some) <= part & entered
+        # Weak components are not mixed.
+        mates = order[patch == patch[order == node]].tolist()
+        assert set(mates) <= part
+
+
+def test_goals_of_sources_are_uniform() -> None:
+    edges = torch.tensor([[0, 1, 2, 3], [1, 2, 0, 4]])
+    data = Data(edge_index=edges, edge_cost=torch.ones(4), num_nodes=6)
+    sampler = make_sampler(planning_graph(data))
+    goals = sampler.goals_of(torch.tensor([1, 3]), 3000)
+    assert goals[1].unique().tolist() == [4]
+    share = goals[0].bincount(minlength=6) / 3000
+    assert share[3:].tolist() == [0, 0, 0]
+    assert float((share[:3] - 1 / 3).abs().max()) < 0.04
 
 
 def test_patches_are_nearest_to_their_centres(grid: Data) -> None:
@@ -201,7 +216,7 @@ def test_patches_are_nearest_to_their_centres(grid: Data) -> None:
     sampler, nxg = make_sampler(grid, 3), to_nx(grid)
     sources = grid.edge_index[0].unique()
     state = sampler.generator.get_state()
-    order = sampler.patches(7).tolist()
+    order, number = (x.tolist() for x in sampler.patches(7))
     sampler.generator.set_state(state)
     num = sources.numel() // 7
     centres = sources[sampler.permutation(sources.numel())[:num]].tolist()
@@ -210,6 +225,7 @@ def test_patches_are_nearest_to_their_centres(grid: Data) -> None:
         node: min((hops[c][node], c) for c in range(num))[1] for node in order
     }
     assert order == sorted(near, key=lambda node: (near[node], node))
+    assert number == [near[node] for node in order]
     for centre in range(num):
         patch = [node for node in order if near[node] == centre]
         assert nx.is_connected(nxg.subgraph(patch).to_undirected())
@@ -219,18 +235,19 @@ def test_sources_are_dealt_out_in_rounds(grid: Data) -> None:
     patches = Patches(make_sampler(grid), size=5)
     total = patches.order.numel()
     first = patches.order
-    seen = torch.cat([patches.take(10) for _ in range(total // 10)])
+    seen = torch.cat([patches.take(10)[0] for _ in range(total // 10)])
     assert seen.tolist() == first[: seen.numel()].tolist()
-    assert patches.take(10).tolist() == patches.order[:10].tolist()
+    taken = zip(patches.take(10), (patches.order, patches.patch), strict=True)
+    assert all(torch.equal(some, all_of[:10]) for some, all_of in taken)
     assert not torch.equal(patches.order, first)
-    everything = patches.take(2 * total)
+    everything, _ = patches.take(2 * total)
     assert everything.sort().values.tolist() == first.sort().values.tolist()
 
 
 def test_every_source_is_dealt_out_about_equally_often() -> None:
     data = planning_graph(weighted_grid('ushape', 10, 'wide', 7))
     patches = Patches(make_sampler(data), size=8)
-    drawn = torch.cat([patches.take(16) for _ in range(2000)])
+    drawn = torch.cat([patches.take(16)[0] for _ in range(2000)])
     share = drawn.bincount()[data.edge_index[0].unique()].float()
     share /= share.mean()
     assert 0.9 < float(share.min()) and float(share.max()) < 1.1

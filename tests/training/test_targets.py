@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -22,9 +23,8 @@ from torch_geometric.data import Data
 from bcm_pyg import BCM, BCMError, FitConfig, planning_graph
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.nn import Transition, encoder_resolver
-from bcm_pyg.nn.scoring import with_terminal
 from bcm_pyg.training import Block, Blocks, Run
-from bcm_pyg.training.objective import next_values
+from bcm_pyg.training.blocks import AVERAGED, OneStepBlocks
 from bcm_pyg.training.sampling import PairSampler
 from bcm_pyg.utils import Adjacency, Processes
 
@@ -122,43 +122,63 @@ def shortest(model: BCM, data: Data) -> list[list[float]]:
     return out
 
 
-def values_behind(model: BCM, data: Data, block: Block) -> torch.Tensor:
-    """The values that a block is trained on."""
-    adjacency = Adjacency.from_data(data)
-    head, cost = data.edge_index[1, block.edge], adjacency.cost[block.edge]
-    scores = model(data, block.sources, head, block.goals, block.source)
-    at_goal, cost = head[:, None] == block.goals, cost / model.cost_scale
-    seen = with_terminal(scores, at_goal, cost[:, None], model.terminal)
-    return next_values(block, seen)
-
-
 def assert_patches(
-    model: BCM, data: Data, block: Block, value: list[list[float]]
+    targets: Blocks, data: Data, block: Block, value: list[list[float]]
 ) -> None:
-    """Sources have the values that a block of one backup is trained on."""
-    known = set(block.sources.tolist())
-    assert len(known) == block.sources.numel()
-    unknown = [
-        [x if x == INFINITE or node in known else math.nan for x in line]
-        for node, line in enumerate(value)
+    """Values behind edges that stay in their patch are known."""
+    assert isinstance(targets, OneStepBlocks)
+    sources = block.sources.tolist()
+    assert len(set(sources)) == len(sources)
+    patches = targets.patches
+    nodes = patches.order.tolist(), patches.patch.tolist()
+    patch = dict(zip(*nodes, strict=True))
+    patch = {node: patch[node] for node in sources}
+    goals = dict(zip(sources, block.goals.tolist(), strict=True))
+    assert len({(patch[node], *goals[node]) for node in sources}) == len(
+        set(patch.values())
+    )
+    wanted = [
+        [
+            value[head][goal]
+            if patch.get(head) == patch[tail] or value[head][goal] == INFINITE
+            else math.nan
+            for goal in goals[tail]
+        ]
+        for tail in sources
+        for _, head in out_edges(data)[tail]
     ]
-    behind = values_behind(model, data, block)
-    assert_block(block._replace(next_value=behind), data, unknown)
+    assert_edges(block, data)
+    torch.testing.assert_close(
+        block.next_value,
+        torch.tensor(wanted),
+        rtol=1e-4,
+        atol=1e-4,
+        equal_nan=True,
+    )
+    assert not block.next_value.requires_grad
 
 
-def assert_block(block: Block, data: Data, value: list[list[float]]) -> None:
-    """A block holds all edges of its sources, and the values behind them."""
+def assert_edges(block: Block, data: Data) -> list[int]:
+    """A block holds all edges of its sources; their heads."""
     ways = out_edges(data)
-    sources, goals = block.sources.tolist(), block.goals.tolist()
     expected = [
         (row, edge, head)
-        for row, source in enumerate(sources)
+        for row, source in enumerate(block.sources.tolist())
         for edge, head in ways[source]
     ]
     assert block.source.tolist() == [row for row, _, _ in expected]
     assert block.edge.tolist() == [edge for _, edge, _ in expected]
+    return [head for _, _, head in expected]
+
+
+def assert_block(block: Block, data: Data, value: list[list[float]]) -> None:
+    """A block holds all edges of its sources, and the values behind them."""
+    goals = block.goals.tolist()
     wanted = torch.tensor(
-        [[value[head][goal] for goal in goals] for _, _, head in expected]
+        [
+            [value[head][goal] for goal in goals]
+            for head in assert_edges(block, data)
+        ]
     )
     torch.testing.assert_close(
         block.next_value, wanted, rtol=1e-4, atol=1e-4, equal_nan=True
@@ -177,12 +197,25 @@ def test_one_backup_takes_the_minima_at_the_heads(
     assert any(INFINITE in line for line in value)
     targets = blocks_of(model, data, 'paper', patch=4)
     for step in range(4):
-        assert_patches(model, data, targets.block(step), value)
-    # They follow the map from step to step.
+        assert_patches(targets, data, targets.block(step), value)
+    # They follow the map from step to step, at first at once.
     with torch.no_grad():
         model.transition.lin3.weight.mul_(2)
-    value = network_values(model, data)
-    assert_patches(model, data, targets.block(4), value)
+    average = copy.deepcopy(model)
+    block = targets.block(4)
+    with torch.no_grad():
+        average.transition.lin3.weight.mul_(0.5 + 0.5 / (1 + 4 * AVERAGED))
+    assert_patches(targets, data, block, network_values(average, data))
+
+
+def test_one_backup_of_the_map_as_it_is(grid: Data) -> None:
+    model = small_map(grid, 'interaction', 'paper')
+    targets = blocks_of(model, grid, 'paper', average=1)
+    for step in range(3):
+        with torch.no_grad():
+            model.transition.lin3.weight.mul_(2)
+        block = targets.block(step)
+        assert_patches(targets, grid, block, network_values(model, grid))
 
 
 def test_most_heads_of_a_patch_are_in_it() -> None:
@@ -278,14 +311,15 @@ def test_what_holds_for_all_targets(
     exact, nxg = shortest(model, data), to_nx(data)
     for step in range(2):
         block = targets.block(step)
+        if kind == 'paper':
+            value = network_values(model, data)
+            assert_patches(targets, data, block, value)
+            continue
         assert 1 <= block.goals.numel() <= 4
         reaching = [
             any(nx.has_path(nxg, source, g) for g in block.goals.tolist())
             for source in block.sources.tolist()
         ]
-        if kind == 'paper':
-            assert_patches(model, data, block, network_values(model, data))
-            continue
         assert len(reaching) == 12 and all(reaching)
         heads = data.edge_index[1, block.edge].tolist()
         for head, line in zip(heads, block.next_value.tolist(), strict=True):
@@ -333,10 +367,11 @@ def test_the_smallest_graph(kind: str) -> None:
     block = blocks_of(model, data, kind, goal_pool=256).block(0)
     times = 1 if kind == 'paper' else 12
     assert block.sources.tolist() == [0] * times
-    assert block.goals.tolist() == [1]
+    assert block.goals.tolist() == ([[1] * 4] if kind == 'paper' else [1])
     assert block.edge.tolist() == [0] * times
-    known = math.nan if kind == 'paper' else 0.0
-    wanted = torch.full((times, 1), known)
+    wanted = torch.zeros(times, 1)
+    if kind == 'paper':
+        wanted = torch.full((1, 4), math.nan)
     torch.testing.assert_close(block.next_value, wanted, equal_nan=True)
 
 
@@ -347,6 +382,12 @@ def test_the_smallest_graph(kind: str) -> None:
         (lambda s: {**s, 'order': s['order'] * 0}, 'other nodes'),
         (lambda s: {**s, 'taken': torch.tensor(-1)}, '-1 nodes are taken'),
         (lambda s: {**s, 'taken': torch.tensor(999)}, '999 nodes are taken'),
+        (
+            lambda s: {
+                k: x / 0 if k.endswith('bias') else x for k, x in s.items()
+            },
+            'averaged map is not finite',
+        ),
     ],
 )
 def test_patches_of_a_checkpoint(grid: Data, wrong: Any, message: str) -> None:

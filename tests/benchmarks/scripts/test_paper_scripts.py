@@ -10,6 +10,7 @@ from benchmarks.scripts import (
     figure1_paths,
     figure2_overview,
     figure3_scaling,
+    paper_tuning,
     table1_quality,
     table2_layouts,
     table3_encoders,
@@ -44,6 +45,16 @@ def test_walks_are_those_of_the_planners(grid):
                 assert walk == plan.path(query)
             else:
                 assert ends[1] not in walk
+
+
+def test_tuning(folders):
+    for _ in range(2):  # the second time there is nothing to do
+        paper_tuning.main(['--quick', '--rows', 'chosen', 'patches of 8'])
+    path = folders / 'quick' / 'paper_tuning.json'
+    rows = json.loads(path.read_text())['rows']
+    assert [row['name'] for row in rows] == ['chosen', 'patches of 8']
+    assert {row['curve'][-1][0] for row in rows} == {20}
+    assert paper_tuning.ROWS['chosen'] == {}
 
 
 def name_of(script):

@@ -13,6 +13,10 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import check_choice, check_int
 
+#: Of tables that start from noise. Less, and what a map knows of single edges
+#: comes late; more, and what it knows of the whole does.
+RANDOM_STD = 0.5
+
 
 class Axes:
     r"""Codes on each axis: integers, or positions between two bins.
@@ -174,8 +178,7 @@ class AxisTables(torch.nn.ParameterList):
             if table.is_meta:  # of a map that is loaded: numbers follow
                 continue
             if self.init == 'random':
-                bound = 1 / math.sqrt(table.size(0))
-                table.uniform_(-bound, bound)
+                table.normal_(std=RANDOM_STD)
             else:
                 table.copy_(_waves(*table.shape))
 
