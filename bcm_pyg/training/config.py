@@ -19,7 +19,7 @@ from .targets import (
 OPTIMIZERS = ('soap', 'adam')
 #: The default weight of regret over the hop diameter, and its bound. Grids of
 #: 10,000 nodes need it for walks; beyond the bound distances suffer.
-REGRET_SHARE, MOST_REGRET = 0.004, 2.0
+REGRET_SHARE, MOST_REGRET = 0.004, 1.0
 #: From the parameters and the learning rate.
 MakeOptimizer = Callable[
     [list[torch.nn.Parameter], float], torch.optim.Optimizer
@@ -49,7 +49,7 @@ class FitConfig:
         ranking_temperature: Its temperature in units of the mean cost.
         regret: Weight of the regret loss, what a choice by the scores is
             expected to cost more than the best one. By default 0.004 times the
-            hop diameter of the graph, at most 2: as relative regret is small
+            hop diameter of the graph, at most 1: as relative regret is small
             where goals are far away.
         optimizer: :obj:`"soap"`, :obj:`"adam"`, or a callable that makes one
             from the list of parameters and the learning rate.

@@ -56,8 +56,9 @@ class PairSampler:
             device=sources.device,
         )
         first = (sizes.cumsum(0) - sizes)[part, None]
-        pick: Tensor = first + (uniform * sizes[part, None]).long()
-        return self._goals_by_part[pick]
+        pick = first + (uniform * sizes[part, None]).long()
+        out: Tensor = self._goals_by_part[pick]
+        return out
 
     def reach(self, goals: Tensor) -> Tensor | None:
         """Which nodes reach the goals, bool :obj:`[N, G]`; None for all."""

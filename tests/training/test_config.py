@@ -236,7 +236,7 @@ def test_defaults_of_the_grids_of_the_paper(side: int) -> None:
 def test_regret_by_default() -> None:
     adjacency = Adjacency.from_data(weighted_grid('open', 4))
     assert FitConfig().regret is None
-    for hops, regret in ((6, 0.024), (10_000, 2.0)):
+    for hops, regret in ((6, 0.024), (10_000, 1.0)):
         config = FitConfig().resolve(adjacency, hops)
         assert config.regret == pytest.approx(regret)
     assert FitConfig(regret=0.5).resolve(adjacency, 6).regret == 0.5
