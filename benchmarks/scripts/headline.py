@@ -46,6 +46,7 @@ if __name__ == '__main__':
 
 import torch
 
+from bcm_pyg import BCM
 from bcm_pyg.planning import Corridor, VisitedGreedy
 from benchmarks.lib.graphs import Grid, Queries, sampled
 from benchmarks.lib.measure import distance_error, planner_of, quality
@@ -70,6 +71,12 @@ STEP_MS = {
     (40, 32): 4.6,
 }
 QUICK_STEPS = 20
+
+
+def block_of(model: BCM) -> str:
+    """Sources and goals of a step of the training of a map."""
+    config = model.info.training['config']
+    return f'{config["sources"]} x {config["goals"]}'
 
 
 def measure_headline(row: Headline, key: Row, keep: bool) -> Row:
@@ -109,6 +116,7 @@ def measure_headline(row: Headline, key: Row, keep: bool) -> Row:
         'train_seconds': training['train_seconds'],
         'train_cpu_seconds': training['cpu_seconds'],
         'train_steps': training['steps'],
+        'block': block_of(model),
         'trained_commit': training['trained_commit'],
         'curve': training['learning'],
         'parameters': model.num_parameters(),

@@ -54,11 +54,17 @@ def widths_table() -> str:
 
 def headline_table() -> str:
     """One line for each row of the headline, all its seeds."""
-    fields = ('costs', 'side', 'width', 'channels', 'budget_minutes')
+    fields = ('costs', 'side', 'width', 'channels', 'budget_minutes', 'block')
+    groups = _groups('headline', *fields)
     lines = []
-    for (costs, side, width, channels, minutes), rows in _groups(
-        'headline', *fields
-    ).items():
+
+    def place(key: tuple) -> tuple:
+        costs, side, width, *_ = key
+        return ('wide', 'mild', 'uniform').index(costs), side, -width
+
+    for key in sorted(groups, key=place):
+        costs, side, width, channels, minutes, block = key
+        rows = groups[key]
         first = rows[0]
         lines.append(
             [
@@ -67,6 +73,7 @@ def headline_table() -> str:
                 f'{first["int8_bytes"] / 1e3:.0f}',
                 f'{minutes:g}',
                 number(first['train_steps'], 0),
+                block,
                 f'{min(row["success_rate"] for row in rows):.3f}',
                 spread([row['gap'] for row in rows], 2),
                 spread([row['corridor_gap'] for row in rows], 3),
@@ -76,7 +83,7 @@ def headline_table() -> str:
             ]
         )
     head = ['graph', 'parameters (width, channels)', 'kB in int8', 'minutes']
-    head += ['steps', 'SR', 'Gap %', 'Corridor Gap %', 'MRE %']
+    head += ['steps', 'block', 'SR', 'Gap %', 'Corridor Gap %', 'MRE %']
     head += ['Gap % in the paper', 'seeds']
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
 
