@@ -135,8 +135,8 @@ class NamedPlanner:
     ) -> Tensor | float:
         """Estimated cost of each query, :obj:`[B]`; a number for one.
 
-        Pairs that a search of :obj:`exact_within` expansions settles are exact
-        (see :meth:`bcm_pyg.Planner.distance`).
+        Costs that a search of :obj:`exact_within` expansions proves are exact
+        (see :meth:`bcm_pyg.Planner.distance`), as all are without a map.
         """
         check_int('exact_within', exact_within, 0)
         queries = self._queries(starts, goals)

@@ -194,7 +194,7 @@ class BCM(torch.nn.Module):
         if encoder == 'interaction':
             kwargs.setdefault('init', 'random')
             data = planning_graph(data)
-            if data.get('coord') is not None:
+            if data.get('coord') is not None and kwargs.get('bins') is None:
                 kwargs.setdefault('channels', CHANNELS)
         return cls.from_data(data, encoder, terminal='paper', **kwargs)
 
@@ -303,7 +303,7 @@ class BCM(torch.nn.Module):
         node, head, goal = hidden.split(sizes)
         if position is not None:
             goal = goal.index_select(0, position.flatten())
-            goal = goal.view(*goals.shape, -1)
+            goal = goal.view(*goals.shape, goal.size(-1))
         return block_scores(self.transition, node, head, goal, source)
 
     def score(

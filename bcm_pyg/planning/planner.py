@@ -222,8 +222,8 @@ class Planner(BasePlanner):
             starts (Ids): :obj:`[B]` nodes.
             goals (Ids): :obj:`[B]` nodes.
             exact_within (int, optional): First a search expands so many nodes
-                at most, on a simplified graph between its own nodes. Costs
-                that it finds are exact, other estimates no lower than what it
+                at most, on a simplified graph for each pair of portals. Costs
+                that it proves are exact, other estimates no lower than what it
                 has ruled out. (default: :obj:`0`, the map alone)
         """
         check_int('exact_within', exact_within, 0)
@@ -252,9 +252,10 @@ class Planner(BasePlanner):
             self.scorer, self.adjacency, *ends, int(exact_within)
         )
         far = (~settled).nonzero().flatten()
-        value = self._values(ends[0][far], ends[1][far])
-        cost[far] = torch.maximum(cost[far], value.to(cost.dtype))
-        return cost.to(value.dtype)
+        if far.numel() > 0:
+            value = self._values(ends[0][far], ends[1][far])
+            cost[far] = torch.maximum(cost[far], value.to(cost.dtype))
+        return cost.float()
 
     def _full_distance(
         self,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .targets import OneStepTargets, PooledTargets
 
 #: Share of the steps so far that an average of the weights looks back.
-AVERAGED = 0.007
+AVERAGE_SHARE = 0.007
 
 
 class Block(NamedTuple):
@@ -107,9 +107,14 @@ class OneStepBlocks(Blocks):
     def __init__(self, settings: OneStepTargets, run: Run) -> None:
         super().__init__(run)
         self.patches = Patches(run.sampler, settings.patch)
-        self.average = AveragedModel(
-            run.model, multi_avg_fn=partial(_follow, settings.average)
-        ).eval()
+        follow = partial(_follow, settings.average)
+        try:
+            self.average = AveragedModel(run.model, multi_avg_fn=follow).eval()
+        except (RuntimeError, TypeError) as error:
+            raise BCMError(
+                'one-step targets need a copy of the map for its averaged '
+                f'weights, but it cannot be copied: {error}'
+            ) from error
         # Of each node among the sources of a step, at other times -1.
         self._position = torch.full_like(self.adjacency.rowptr[1:], -1)
 
@@ -180,6 +185,8 @@ class OneStepBlocks(Blocks):
             raise BCMError('the patches have other nodes than the graph')
         if not 0 <= taken <= order.numel():
             raise BCMError(f'of the patches {taken} nodes are taken')
+        if int(state['n_averaged']) < 0:
+            raise BCMError('the averaged map has a negative number of steps')
         if not all(bool(x.isfinite().all()) for x in state.values()):
             raise BCMError('the averaged map is not finite')
         self.average.load_state_dict(state)
@@ -193,7 +200,7 @@ def _follow(
     longest: int, average: list[Tensor], now: list[Tensor], count: Tensor
 ) -> None:
     """An average over some of the last steps, more and more at first."""
-    steps = min(longest, 1 + AVERAGED * int(count))
+    steps = min(longest, 1 + AVERAGE_SHARE * int(count))
     torch._foreach_lerp_(average, now, 1 / steps)
 
 

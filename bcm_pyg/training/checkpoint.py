@@ -31,7 +31,7 @@ from bcm_pyg.nn import NodeEncoder
 from ._progress import History, Progress
 from .blocks import Blocks, Run
 from .distributed import shared_bytes
-from .optim import make_optimizer, num_trained
+from .optim import make_optimizer, of_encoder
 
 FORMAT = Format('checkpoint', 2)
 
@@ -190,8 +190,7 @@ class Checkpoint:
         ]
         for twin in twins:
             twin.grad = torch.zeros_like(twin)
-        num_encoder = num_trained(self.model.encoder)
-        other = make_optimizer(twins, self.config, num_encoder)
+        other = make_optimizer(twins, self.config, of_encoder(self.model))
         other.step()
         return other
 

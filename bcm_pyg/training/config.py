@@ -41,7 +41,8 @@ class FitConfig:
             labels. :obj:`"sweeps"`, :obj:`"paper"` and :obj:`"exact"` are
             these with their default settings.
         sources: Source nodes of a step, each with all its neighbours.
-        goals: Goals of a step; every source is trained for every goal.
+        goals: Goals of a step; every source is trained for every goal. With
+            one-step targets those of each patch.
         relative: Whether errors count relative to the target, as
             :math:`(D - T)^2 / (1 + T)^2` in units of the mean cost, or as they
             are; and so does regret.
@@ -54,8 +55,8 @@ class FitConfig:
         optimizer: :obj:`"soap"`, :obj:`"adam"`, or a callable that makes one
             from the list of parameters and the learning rate.
         lr: Peak learning rate; it decays to 0 over the budget.
-        encoder_lr: That of the encoder, as a multiple of :obj:`lr`; a callable
-            :obj:`optimizer` does not get it.
+        encoder_lr: That of the parameters of the encoder, if it has any, as a
+            multiple of :obj:`lr`; a callable :obj:`optimizer` does not get it.
         seed: Seed of everything that is sampled here. The initial weights are
             the model's own affair (:func:`torch_geometric.seed_everything`).
         validation_queries: Queries on which the Gap is followed, 0 for none.

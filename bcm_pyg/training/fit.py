@@ -26,7 +26,7 @@ from .checkpoint import Checkpoint
 from .config import FitConfig
 from .distributed import begin_together, sum_gradients
 from .objective import block_loss, drop_noise
-from .optim import learning_rate, make_optimizer, num_trained
+from .optim import learning_rate, make_optimizer, of_encoder
 from .sampling import PairSampler
 from .sweeps import hop_diameter
 
@@ -75,7 +75,8 @@ def fit(
     **Memory.** A step needs about 30 rows of the map's width per pair, the
     targets :obj:`4 N (goal_pool + 5 * bootstrap_samples * refresh)` bytes and a
     row per node; with the paper's terminal convention and other than its
-    targets another :obj:`E * bootstrap_samples * refresh` bytes.
+    targets another :obj:`E * bootstrap_samples * refresh` bytes. The paper's
+    targets have a second copy of the map, and half as many rows more.
 
     Args:
         model (BCM): The map. One of :func:`torch.compile` is trained without
@@ -194,7 +195,7 @@ class Trainer:
         self.interrupt = Interrupt(self.alone)
         self.parameters = [p for p in run.model.parameters() if p.requires_grad]
         self.optimizer = make_optimizer(
-            self.parameters, run.config, num_trained(run.model.encoder)
+            self.parameters, run.config, of_encoder(run.model)
         )
         self.peaks = [group['lr'] for group in self.optimizer.param_groups]
         self.blocks = run.config.target_settings.blocks(run)

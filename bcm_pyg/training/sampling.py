@@ -12,8 +12,9 @@ class PairSampler:
     """Draws goals, and sources from which they can be reached.
 
     Goals are nodes that an edge enters, sources nodes that an edge leaves. On a
-    connected graph both are uniform. Otherwise the goals of a block come from
-    one weak component and a source is drawn as often as it reaches goals.
+    connected graph both are uniform. Otherwise the goals of a block, or of a
+    patch, come from one weak component, and a source of a block is drawn as
+    often as it reaches goals.
 
     Args:
         adjacency (Adjacency): The graph.
@@ -29,7 +30,9 @@ class PairSampler:
         parts = reachability.weak[self._sources].unique().numel()
         weak = reachability.weak[self._goals]
         self._goals_by_part = self._goals[weak.argsort(stable=True)]
+        # Of each weak component, how many these are, and where they begin.
         self._part_sizes = weak.bincount(minlength=adjacency.num_nodes)
+        self._part_begins = self._part_sizes.cumsum(0) - self._part_sizes
         #: Whether every source reaches every goal.
         self.connected = reachability.symmetric and parts == 1
 
@@ -47,7 +50,7 @@ class PairSampler:
 
         They may repeat.
         """
-        part, sizes = self.reachability.weak[sources], self._part_sizes
+        part = self.reachability.weak[sources]
         uniform = torch.rand(
             sources.numel(),
             num,
@@ -55,8 +58,8 @@ class PairSampler:
             dtype=torch.float64,
             device=sources.device,
         )
-        first = (sizes.cumsum(0) - sizes)[part, None]
-        pick = first + (uniform * sizes[part, None]).long()
+        pick = (uniform * self._part_sizes[part, None]).long()
+        pick += self._part_begins[part, None]
         out: Tensor = self._goals_by_part[pick]
         return out
 
@@ -166,12 +169,14 @@ class PairSampler:
         while bool((rim := (patch[tail] < num) & (patch[head] >= num)).any()):
             at = head[rim]
             patch.scatter_reduce_(0, at, patch[tail[rim]], 'amin')
+        if not self.connected:  # what comes last may be left out of a round
+            patch = self.permutation(num + int(weak.max()) + 1)[patch]
         patch, order = patch[self._sources].sort(stable=True)
         return self._sources[order], patch
 
 
 class Patches:
-    """Deals out sources patch by patch, each once before any comes again."""
+    """Deals out sources patch by patch, each at most once in a round."""
 
     def __init__(self, sampler: PairSampler, size: int) -> None:
         self.sampler = sampler

@@ -58,7 +58,8 @@ class OneStepTargets(Targets):
 
     Sources come in patches with goals of their own, so that the values of most
     heads are those of sources; transitions out of a patch are not trained at
-    that step. The cost of a step does not depend on the size of the graph.
+    that step. On a connected graph the cost of a step does not depend on its
+    size.
 
     Values are those of a map whose weights are averaged over the last steps.
     The minimum over scores that jump from step to step leads a map away even

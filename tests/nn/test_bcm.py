@@ -386,3 +386,5 @@ def test_the_map_of_the_paper_has_its_channels_on_large_grids() -> None:
     data = weighted_grid('open', 66)
     assert BCM.paper(data).encoder.channels == 64
     assert BCM.from_data(data).encoder.channels == 132
+    shared = BCM.paper(data, bins=200).encoder  # by its levels
+    assert shared.channels == BCM.from_data(data, bins=200).encoder.channels

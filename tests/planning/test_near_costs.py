@@ -15,6 +15,7 @@ from bcm_pyg.baselines import shortest_distances
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.graph import simplify_graph
 from bcm_pyg.kernels import load_kernels
+from bcm_pyg.planning import EdgeScores
 from bcm_pyg.planning._engine import near_costs
 from bcm_pyg.planning._plain import PlainEngine
 from bcm_pyg.utils import Adjacency
@@ -95,6 +96,16 @@ def test_cognitive_map() -> None:
     found = atlas.distance(*queries, exact_within=36).tolist()
     assert found == pytest.approx(exact)
     assert atlas.distance(0, 35, exact_within=36) == pytest.approx(exact[0])
+
+
+def test_a_scorer_is_not_asked_about_what_is_settled() -> None:
+    data = planning_graph(weighted_grid('open', 4))
+
+    def refuses(nodes: torch.Tensor, goals: torch.Tensor) -> EdgeScores:
+        raise AssertionError('nothing is left to ask')
+
+    found = Planner(refuses, data).distance([0, 5], [15, 5], exact_within=16)
+    assert found.tolist() == [6.0, 0.0] and found.dtype == torch.float32
 
 
 @pytest.mark.parametrize('value', [-1, 1.5, None, True])

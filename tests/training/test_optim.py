@@ -11,7 +11,7 @@ from bcm_pyg.training.optim import (
     SOAP,
     learning_rate,
     make_optimizer,
-    num_trained,
+    of_encoder,
 )
 
 
@@ -201,8 +201,7 @@ def test_what_is_frozen_stays(diamond: Data, name: str) -> None:
 def test_a_rate_of_the_encoder(diamond: Data, name: str) -> None:
     model = BCM.from_data(diamond)
     config = FitConfig(optimizer=name, lr=0.25, encoder_lr=3)
-    number = num_trained(model.encoder)
-    optimizer = make_optimizer(trained(model), config, number)
+    optimizer = make_optimizer(trained(model), config, of_encoder(model))
     rates = {
         id(parameter): group['lr']
         for group in optimizer.param_groups
@@ -212,10 +211,11 @@ def test_a_rate_of_the_encoder(diamond: Data, name: str) -> None:
         **{id(parameter): 0.25 for parameter in model.parameters()},
         **{id(parameter): 0.75 for parameter in model.encoder.parameters()},
     }
-    model.encoder.requires_grad_(False)
-    number = num_trained(model.encoder)
-    optimizer = make_optimizer(trained(model), config, number)
-    assert [group['lr'] for group in optimizer.param_groups] == [0.25]
+    for frozen, left in ((model.encoder, 0.25), (model.transition, 0.75)):
+        model.requires_grad_(True)
+        frozen.requires_grad_(False)
+        optimizer = make_optimizer(trained(model), config, of_encoder(model))
+        assert [group['lr'] for group in optimizer.param_groups] == [left]
 
 
 def test_nothing_to_train(diamond: Data) -> None:

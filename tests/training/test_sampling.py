@@ -244,8 +244,21 @@ def test_sources_are_dealt_out_in_rounds(grid: Data) -> None:
     assert everything.sort().values.tolist() == first.sort().values.tolist()
 
 
-def test_every_source_is_dealt_out_about_equally_often() -> None:
+@pytest.mark.parametrize('island', [False, True])
+def test_every_source_is_dealt_out_about_equally_often(island: bool) -> None:
     data = planning_graph(weighted_grid('ushape', 10, 'wide', 7))
+    if island:  # two of the blocked cells are joined
+        blocked = torch.ones(100, dtype=torch.bool)
+        blocked[data.edge_index[0]] = False
+        pair = blocked.nonzero().flatten()[:2]
+        ends = torch.stack([pair, pair.flip(0)])
+        data = planning_graph(
+            Data(
+                pos=data.pos,
+                edge_index=torch.cat([data.edge_index, ends], 1),
+                edge_cost=torch.cat([data.edge_cost, torch.ones(2)]),
+            )
+        )
     patches = Patches(make_sampler(data), size=8)
     drawn = torch.cat([patches.take(16)[0] for _ in range(2000)])
     share = drawn.bincount()[data.edge_index[0].unique()].float()

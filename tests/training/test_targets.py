@@ -24,7 +24,7 @@ from bcm_pyg import BCM, BCMError, FitConfig, planning_graph
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.nn import Transition, encoder_resolver
 from bcm_pyg.training import Block, Blocks, Run
-from bcm_pyg.training.blocks import AVERAGED, OneStepBlocks
+from bcm_pyg.training.blocks import AVERAGE_SHARE, OneStepBlocks
 from bcm_pyg.training.sampling import PairSampler
 from bcm_pyg.utils import Adjacency, Processes
 
@@ -204,7 +204,7 @@ def test_one_backup_takes_the_minima_at_the_heads(
     average = copy.deepcopy(model)
     block = targets.block(4)
     with torch.no_grad():
-        average.transition.lin3.weight.mul_(0.5 + 0.5 / (1 + 4 * AVERAGED))
+        average.transition.lin3.weight.mul_(0.5 + 0.5 / (1 + 4 * AVERAGE_SHARE))
     assert_patches(targets, data, block, network_values(average, data))
 
 

@@ -62,7 +62,8 @@ class InteractionEncoder(NodeEncoder):
 
     Args:
         axis_sizes (Sequence[int]): Number of distinct codes on each axis.
-        channels (int, optional): Embedding size per axis. (default: :obj:`64`)
+        channels (int, optional): Embedding size per axis. (default: :obj:`64`;
+            :meth:`from_data` takes more on long axes)
         init (str, optional): :obj:`"smooth"` starts from waves along each axis,
             so that embeddings of near nodes are similar, :obj:`"random"` from
             noise, as the paper. (default: :obj:`"smooth"`)
