@@ -47,17 +47,20 @@ class PairSampler:
 
         They may repeat.
         """
-        part, sizes = self.reachability.weak[sources], self._part_sizes
+        part, size = self.reachability.weak[sources], self._part_sizes
+        first = size.cumsum(0) - size
+        return self._goals_by_part[self.within(first[part], size[part], num)]
+
+    def within(self, first: Tensor, size: Tensor, num: int) -> Tensor:
+        """Random positions in ranges :obj:`[R]`, :obj:`[R, num]`."""
         uniform = torch.rand(
-            sources.numel(),
-            num,
+            (first.numel(), num),
             generator=self.generator,
             dtype=torch.float64,
-            device=sources.device,
+            device=first.device,
         )
-        first = (sizes.cumsum(0) - sizes)[part, None]
-        pick: Tensor = first + (uniform * sizes[part, None]).long()
-        return self._goals_by_part[pick]
+        pick: Tensor = first[:, None] + (uniform * size[:, None]).long()
+        return pick
 
     def reach(self, goals: Tensor) -> Tensor | None:
         """Which nodes reach the goals, bool :obj:`[N, G]`; None for all."""
