@@ -28,7 +28,8 @@ class PairSampler:
         self._sources: Tensor = adjacency.src.unique()
         parts = reachability.weak[self._sources].unique().numel()
         weak = reachability.weak[self._goals]
-        self._goals_by_part = self._goals[weak.argsort(stable=True)]
+        order = weak.argsort(stable=True)
+        self._goals_by_part: Tensor = self._goals[order]
         self._part_sizes = weak.bincount(minlength=adjacency.num_nodes)
         #: Whether every source reaches every goal.
         self.connected = reachability.symmetric and parts == 1
