@@ -107,6 +107,7 @@ class OneStepBlocks(Blocks):
     def __init__(self, settings: OneStepTargets, run: Run) -> None:
         super().__init__(run)
         self.patches = Patches(run.sampler, settings.patch)
+        self.own_goals = settings.own_goals
         follow = partial(_follow, settings.average)
         try:
             self.average = AveragedModel(run.model, multi_avg_fn=follow).eval()
@@ -126,8 +127,7 @@ class OneStepBlocks(Blocks):
         _, patch, size = patch.unique_consecutive(
             return_inverse=True, return_counts=True
         )
-        first = sources[size.cumsum(0) - size]
-        goals = self.sampler.goals_of(first, self.config.goals)[patch]
+        goals = self._goals(sources, size)[patch]
         edge, source = self.adjacency.out_edges(sources)
         head = self.adjacency.dst[edge]
         dead = self._dead_ends(head, goals[source])
@@ -141,6 +141,13 @@ class OneStepBlocks(Blocks):
         value = value[inner].masked_fill(left[:, None], float('nan'))
         value = torch.where(dead.isinf(), dead, value)
         return block._replace(next_value=value)
+
+    def _goals(self, sources: Tensor, size: Tensor) -> Tensor:
+        """Goals of each patch, :obj:`[P, G]`; the first are among its own."""
+        first, num = size.cumsum(0) - size, self.config.goals
+        own = self.sampler.within(first, size, min(num // 2, self.own_goals))
+        far = self.sampler.goals_of(sources[first], num - own.size(1))
+        return torch.cat([sources[own], far], dim=1)
 
     def _dead_ends(self, head: Tensor, goals: Tensor) -> Tensor:
         """Infinite where a head does not reach a goal, 0 elsewhere."""

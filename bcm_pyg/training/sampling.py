@@ -29,7 +29,8 @@ class PairSampler:
         self._sources: Tensor = adjacency.src.unique()
         parts = reachability.weak[self._sources].unique().numel()
         weak = reachability.weak[self._goals]
-        self._goals_by_part = self._goals[weak.argsort(stable=True)]
+        order = weak.argsort(stable=True)
+        self._goals_by_part: Tensor = self._goals[order]
         # Of each weak component, how many these are, and where they begin.
         self._part_sizes = weak.bincount(minlength=adjacency.num_nodes)
         self._part_begins = self._part_sizes.cumsum(0) - self._part_sizes
@@ -51,17 +52,19 @@ class PairSampler:
         They may repeat.
         """
         part = self.reachability.weak[sources]
+        first, size = self._part_begins[part], self._part_sizes[part]
+        return self._goals_by_part[self.within(first, size, num)]
+
+    def within(self, first: Tensor, size: Tensor, num: int) -> Tensor:
+        """Random positions in ranges :obj:`[R]`, :obj:`[R, num]`."""
         uniform = torch.rand(
-            sources.numel(),
-            num,
+            (first.numel(), num),
             generator=self.generator,
             dtype=torch.float64,
-            device=sources.device,
+            device=first.device,
         )
-        pick = (uniform * self._part_sizes[part, None]).long()
-        pick += self._part_begins[part, None]
-        out: Tensor = self._goals_by_part[pick]
-        return out
+        pick: Tensor = first[:, None] + (uniform * size[:, None]).long()
+        return pick
 
     def reach(self, goals: Tensor) -> Tensor | None:
         """Which nodes reach the goals, bool :obj:`[N, G]`; None for all."""

@@ -59,7 +59,8 @@ class OneStepTargets(Targets):
     Sources come in patches with goals of their own, so that the values of most
     heads are those of sources; transitions out of a patch are not trained at
     that step. On a connected graph the cost of a step does not depend on its
-    size.
+    size. Some of the goals of a patch are in it: all routes end near their
+    goal, where uniform pairs are few. Goals by themselves are uniform.
 
     Values are those of a map whose weights are averaged over the last steps.
     The minimum over scores that jump from step to step leads a map away even
@@ -67,17 +68,19 @@ class OneStepTargets(Targets):
 
     Attributes:
         patch: Sources of a patch, on average.
+        own_goals: How many of its goals are in a patch, half of them at most.
         average: Steps that the average looks back at most; at first they are a
             small share of the steps so far. 1 means the map as it is.
     """
 
     patch: int = 16
+    own_goals: int = 2
     average: int = 200
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            check_int(field.name, value, 1)
+            check_int(field.name, value, 0 if field.name == 'own_goals' else 1)
             object.__setattr__(self, field.name, int(value))
 
     def blocks(self, run: Run) -> Blocks:

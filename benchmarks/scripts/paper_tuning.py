@@ -34,6 +34,7 @@ from benchmarks.lib.results import Job, Row, results_for, run_jobs
 ROWS: dict[str, dict[str, Any]] = {
     'chosen': {},
     'values of the map as it is': {'targets': OneStepTargets(average=1)},
+    'no goals in their patch': {'targets': OneStepTargets(own_goals=0)},
     'one rate for all': {'encoder_lr': 1.0},
     'lr 2e-3': {'lr': 2e-3},
     'lr 8e-3': {'lr': 8e-3},

@@ -17,8 +17,13 @@ from bcm_pyg.utils import Adjacency, Processes
 INF, NAN = float('inf'), float('nan')
 
 
-def blocks(seed: int) -> tuple[Block, Tensor, Tensor, Tensor]:
-    """A block of a random graph with holes in it, its heads, costs, scores."""
+def blocks(
+    seed: int, shared: bool = True
+) -> tuple[Block, Tensor, Tensor, Tensor]:
+    """A block of a random graph with holes in it, its heads, costs, scores.
+
+    Its goals are shared by all sources, or each has its own.
+    """
     data = planning_graph(random_graph(30, 90, seed=seed))
     adjacency = Adjacency.from_data(data)
     draw = torch.Generator().manual_seed(seed)
@@ -26,6 +31,8 @@ def blocks(seed: int) -> tuple[Block, Tensor, Tensor, Tensor]:
     goals = torch.randperm(30, generator=draw)[:7]
     edge, source = adjacency.out_edges(sources)
     size = edge.numel(), goals.numel()
+    if not shared:
+        goals = torch.randint(30, (12, 7), generator=draw)
     value = 20 * torch.rand(size, generator=draw)
     value[torch.rand(size, generator=draw) < 0.1] = INF
     value[torch.rand(size, generator=draw) < 0.1] = NAN
@@ -44,7 +51,7 @@ def test_loss(
 ) -> None:
     kernels = scoring.kernels_for(torch.zeros(1))
     for seed in range(20):
-        block, head, cost, scores = blocks(seed)
+        block, head, cost, scores = blocks(seed, shared=seed % 2 == 0)
         terms = Terms(terminal, relative, 0.6, ranking, 0.3, regret)
         target = cost[:, None] + block.next_value
         one, two = (scores.clone().requires_grad_() for _ in range(2))

@@ -24,12 +24,19 @@ from bcm_pyg.training.targets import MAX_BACKED_UP
 from bcm_pyg.utils import Adjacency
 
 NAN, INFINITE = float('nan'), float('inf')
-MAY_BE_0 = ['steps', 'validation_queries', 'validations', 'seed']
+MAY_BE_0 = [
+    (FitConfig, 'steps'),
+    (FitConfig, 'validation_queries'),
+    (FitConfig, 'validations'),
+    (FitConfig, 'seed'),
+    (OneStepTargets, 'own_goals'),
+]
 COUNTS = [
     (kind, field.name)
     for kind in (FitConfig, SweepTargets, ExactTargets, OneStepTargets)
     for field in fields(kind)
-    if field.type in ('int', 'int | None') and field.name not in MAY_BE_0
+    if field.type in ('int', 'int | None')
+    and (kind, field.name) not in MAY_BE_0
 ]
 KINDS = {'sweeps': SweepTargets, 'paper': OneStepTargets, 'exact': ExactTargets}
 
@@ -149,12 +156,12 @@ def test_bad_counts(kind: type, name: str, value: object) -> None:
     assert getattr(kind(**{name: 1}), name) == 1
 
 
-@pytest.mark.parametrize('name', MAY_BE_0)
+@pytest.mark.parametrize(('kind', 'name'), MAY_BE_0)
 @pytest.mark.parametrize('value', [-1, 1.5, '3', False])
-def test_bad_counts_that_may_be_0(name: str, value: object) -> None:
+def test_bad_counts_that_may_be_0(kind: type, name: str, value: object) -> None:
     with pytest.raises(BCMError, match=f'^{name} must be'):
-        FitConfig(**{name: value})
-    assert getattr(FitConfig(**{name: 0}), name) == 0
+        kind(**{name: value})
+    assert getattr(kind(**{name: 0}), name) == 0
 
 
 @pytest.mark.parametrize(

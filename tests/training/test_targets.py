@@ -208,6 +208,27 @@ def test_one_backup_takes_the_minima_at_the_heads(
     assert_patches(targets, data, block, network_values(average, data))
 
 
+@pytest.mark.parametrize('own_goals', [0, 1, 2, 9])
+def test_goals_in_their_patch(grid: Data, own_goals: int) -> None:
+    model = small_map(grid, 'interaction', 'paper')
+    targets = blocks_of(model, grid, 'paper', own_goals=own_goals, patch=3)
+    assert isinstance(targets, OneStepBlocks)
+    inside = torch.zeros(4)
+    for step in range(200):
+        block = targets.block(step)
+        patches = targets.patches
+        patch = torch.full((int(grid.num_nodes),), -1)
+        patch[patches.order] = patches.patch
+        # A patch may go on in the next block, its goals do not.
+        among = (block.goals[..., None] == block.sources).any(-1)
+        same = patch[block.goals] == patch[block.sources][:, None]
+        inside += (among & same).float().mean(0) / 200
+    assert inside[: min(2, own_goals)].tolist() == pytest.approx(
+        [1.0] * min(2, own_goals)
+    )
+    assert float(inside[min(2, own_goals) :].max()) < 0.4
+
+
 def test_one_backup_of_the_map_as_it_is(grid: Data) -> None:
     model = small_map(grid, 'interaction', 'paper')
     targets = blocks_of(model, grid, 'paper', average=1)
@@ -367,11 +388,13 @@ def test_the_smallest_graph(kind: str) -> None:
     block = blocks_of(model, data, kind, goal_pool=256).block(0)
     times = 1 if kind == 'paper' else 12
     assert block.sources.tolist() == [0] * times
-    assert block.goals.tolist() == ([[1] * 4] if kind == 'paper' else [1])
+    # From where a patch is no edge enters it.
+    paper = kind == 'paper'
+    assert block.goals.tolist() == ([[0, 0, 1, 1]] if paper else [1])
     assert block.edge.tolist() == [0] * times
     wanted = torch.zeros(times, 1)
-    if kind == 'paper':
-        wanted = torch.full((1, 4), math.nan)
+    if paper:
+        wanted = torch.tensor([[INFINITE, INFINITE, math.nan, math.nan]])
     torch.testing.assert_close(block.next_value, wanted, equal_nan=True)
 
 

@@ -155,20 +155,20 @@ def test_maps_of_the_paper_have_steps_and_are_kept(folders):
     grid = Grid('open', 6, 'wide', 42)
     args = arguments(quick=False, budget=0.01, same_steps=True)
     job = map_job(grid, 'paper', args)
-    assert job.key['budget_steps'] == paper_steps(6, 0.01) == 9
+    assert job.key['budget_steps'] == paper_steps(6, 0.01) == 12
     assert 'budget_seconds' not in job.key
     row = job.run()
     assert row['terminal'] == 'paper' and row['sweeps'] == 1
-    assert row['ended_by'] == 'steps' and row['train_steps'] == 9
+    assert row['ended_by'] == 'steps' and row['train_steps'] == 12
     (folder,) = (folders / 'maps').iterdir()
-    assert folder.name == 'open-wide-6-paper-9steps-42'
+    assert folder.name == 'open-wide-6-paper-12steps-42'
     model = load_or_train(grid, 'paper', arguments(**vars(args)))
     assert model.info.dtype == 'float16'
     assert row['megabytes'] == 4 * model.num_parameters() / 1e6
     again = job.run()  # of what is kept
     assert again['gap'] == row['gap']
     (curve,) = Results('paper_curves').rows
-    assert curve['curve'][-1][0] == 9 and curve['side'] == 6
+    assert curve['curve'][-1][0] == 12 and curve['side'] == 6
     assert curve['fields'] == ['step', 'loss', 'gap', 'success_rate']
 
 
