@@ -111,7 +111,7 @@ def test_a_step_without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny_map(data)
     sampler = PairSampler(Adjacency.from_data(data), 0)
     alone = Processes(distributed=False)
-    run = Run(model, data, sampler, FitConfig(steps=1), alone)
+    run = Run(model, data, sampler, FitConfig(steps=1, regret=0.5), alone)
     found = []
     for _ in range(2):
         model.zero_grad()

@@ -99,7 +99,7 @@ def test_cognitive_map() -> None:
 
 
 def test_a_scorer_is_not_asked_about_what_is_settled() -> None:
-    data = planning_graph(weighted_grid('open', 4))
+    data = planning_graph(weighted_grid('open', 4, 'uniform'))
 
     def refuses(nodes: torch.Tensor, goals: torch.Tensor) -> EdgeScores:
         raise AssertionError('nothing is left to ask')
