@@ -5,6 +5,17 @@ from typing import Any
 import numpy as np
 
 from .arrays import LANES
+from .heap import (
+    DONE,
+    EXPANDED,
+    LISTED,
+    OPEN,
+    STAMP,
+    TURN,
+    begin,
+    open_node,
+    pop,
+)
 from .scores import (
     HUGE,
     INF,
@@ -20,112 +31,8 @@ from .scores import (
     with_lists,
 )
 
-# Entries of Scratch.count: the stamp of the search, how many nodes are open,
-# found, expanded and listed, and how far the turn has come, of how many nodes.
-_STAMP, _OPEN, _FOUND, _EXPANDED, _LISTED, _DONE, _TURN = 0, 1, 2, 3, 4, 5, 6
 #: No limit of expansions.
 NO_LIMIT = 2**62
-
-
-# --- open nodes: a binary heap, each node in it once --------------------------
-
-
-@compiled
-def _before(note: Any, lane: int, one: int, two: int) -> bool:
-    """The lowest value first, of equal ones the node that was found last."""
-    first, second = note[lane, one].value, note[lane, two].value
-    if first != second:
-        return first < second
-    return note[lane, one].order > note[lane, two].order
-
-
-@compiled
-def _sink(heap: Any, note: Any, lane: int, size: int, node: int) -> None:
-    """Puts a node where the heap has a gap, its slot, or below."""
-    at = note[lane, node].slot
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        if child + 1 < size and _before(
-            note, lane, heap[lane, child + 1], heap[lane, child]
-        ):
-            child += 1
-        if not _before(note, lane, heap[lane, child], node):
-            break
-        heap[lane, at] = heap[lane, child]
-        note[lane, heap[lane, at]].slot = at
-        at = child
-    heap[lane, at] = node
-    note[lane, node].slot = at
-
-
-@compiled
-def _rise(heap: Any, note: Any, lane: int, node: int) -> None:
-    """Puts a node where the heap has a gap, its slot, or above."""
-    at = note[lane, node].slot
-    while at > 0:
-        above = (at - 1) >> 1
-        if not _before(note, lane, node, heap[lane, above]):
-            break
-        heap[lane, at] = heap[lane, above]
-        note[lane, heap[lane, at]].slot = at
-        at = above
-    heap[lane, at] = node
-    note[lane, node].slot = at
-
-
-@compiled
-def _pop(count: Any, heap: Any, note: Any, lane: int) -> int:
-    """Takes the first node from the heap and closes it."""
-    node = heap[lane, 0]
-    count[lane, _OPEN] -= 1
-    size = count[lane, _OPEN]
-    if size > 0:
-        last = heap[lane, size]
-        note[lane, last].slot = 0
-        _sink(heap, note, lane, size, last)
-    note[lane, node].slot = -1
-    note[lane, node].closed = True
-    return node
-
-
-@compiled
-def _open(
-    count: Any,
-    heap: Any,
-    note: Any,
-    lane: int,
-    node: int,
-    cost: float,
-    value: float,
-) -> None:
-    """Opens a node, or changes its value."""
-    if note[lane, node].stamp != count[lane, _STAMP]:
-        note[lane, node].stamp = count[lane, _STAMP]
-        note[lane, node].order = count[lane, _FOUND]
-        note[lane, node].slot = -1
-        count[lane, _FOUND] += 1
-    sinks = note[lane, node].slot >= 0 and value > note[lane, node].value
-    note[lane, node].cost = cost
-    note[lane, node].value = value
-    note[lane, node].closed = False
-    if note[lane, node].slot < 0:
-        note[lane, node].slot = count[lane, _OPEN]
-        count[lane, _OPEN] += 1
-    if sinks:  # it is found at less cost, but with a worse score
-        _sink(heap, note, lane, count[lane, _OPEN], node)
-    else:
-        _rise(heap, note, lane, node)
-
-
-@compiled
-def _begin(
-    count: Any, heap: Any, note: Any, lane: int, start: int, stamp: int
-) -> None:
-    count[lane, : _TURN + 1] = 0
-    count[lane, _STAMP] = stamp
-    _open(count, heap, note, lane, start, 0.0, 0.0)
 
 
 # --- best-first search --------------------------------------------------------
@@ -176,11 +83,11 @@ def expand(
                     )  # fmt: skip
                     if node[lane] >= 0:
                         break
-                    if count[lane, _OPEN] > 0:
+                    if count[lane, OPEN] > 0:
                         first = heap[lane, 0]
                         lowest[asks] = note[lane, first].value
                         reached[asks] = first == goal[lane]
-                    expanded = nodes[lane, : count[lane, _LISTED]]
+                    expanded = nodes[lane, : count[lane, LISTED]]
                     lists = append(lists, span, asks, end, expanded)
                     end += expanded.size
                     query[lane] = -1
@@ -192,20 +99,20 @@ def expand(
                     start, goal[lane] = goal[lane], start
                 query[lane] = following
                 stamp = first_stamp(count, note, lane)
-                _begin(count, heap, note, lane, start, stamp)
+                begin(count, heap, note, lane, start, stamp)
                 following += 1
         if node[0] < 0 and node[1] < 0:
             break
         if not use_bounds:
             score_edges(graph, net, node, goal, room, True)
         for lane in range(LANES):
-            here, stamp = node[lane], count[lane, _STAMP]
+            here, stamp = node[lane], count[lane, STAMP]
             if here < 0:
                 continue
             if note[lane, here].member != stamp:  # once, if opened again
                 note[lane, here].member = stamp
-                nodes[lane, count[lane, _LISTED]] = here
-                count[lane, _LISTED] += 1
+                nodes[lane, count[lane, LISTED]] = here
+                count[lane, LISTED] += 1
             first = graph.rowptr[here]
             for edge in range(first, graph.rowptr[here + 1]):
                 head, step = graph.head[edge], np.float64(graph.cost[edge])
@@ -221,7 +128,7 @@ def expand(
                     score = room.score[lane, edge - first]
                     rest = rest_of(score, net.scale, step)
                 value = min(cost + weight * rest, HUGE)
-                _open(count, heap, note, lane, head, cost, value)
+                open_node(count, heap, note, lane, head, cost, value)
     if both:  # a way back may have gone on before the way there was known
         for back in range(1, size, 2):
             most = span[back, 0] + _most_back(span, back)
@@ -248,32 +155,32 @@ def _next(
     ceiling: float,
 ) -> int:
     """The next node to expand, in turns of some nodes; -1 at the end."""
-    if count[lane, _DONE] == count[lane, _TURN]:
-        count[lane, _DONE] = count[lane, _TURN] = 0
-        if count[lane, _EXPANDED] >= limit:
+    if count[lane, DONE] == count[lane, TURN]:
+        count[lane, DONE] = count[lane, TURN] = 0
+        if count[lane, EXPANDED] >= limit:
             return -1
-        while count[lane, _OPEN] > 0 and count[lane, _TURN] < turn.shape[1]:
+        while count[lane, OPEN] > 0 and count[lane, TURN] < turn.shape[1]:
             first = heap[lane, 0]
             if first == goal or note[lane, first].value >= ceiling:
                 break
-            turn[lane, count[lane, _TURN]] = _pop(count, heap, note, lane)
-            count[lane, _TURN] += 1
-        if count[lane, _TURN] == 0:
+            turn[lane, count[lane, TURN]] = pop(count, heap, note, lane)
+            count[lane, TURN] += 1
+        if count[lane, TURN] == 0:
             return -1
         if forgets:  # a beam forgets all others but the goal
             is_open = False
-            for at in range(count[lane, _OPEN]):
+            for at in range(count[lane, OPEN]):
                 if heap[lane, at] == goal:
                     is_open = True
                 else:
                     note[lane, heap[lane, at]].stamp = 0
-            count[lane, _OPEN] = is_open
+            count[lane, OPEN] = is_open
             if is_open:
                 heap[lane, 0] = goal
                 note[lane, goal].slot = 0
-    count[lane, _EXPANDED] += 1
-    count[lane, _DONE] += 1
-    return turn[lane, count[lane, _DONE] - 1]
+    count[lane, EXPANDED] += 1
+    count[lane, DONE] += 1
+    return turn[lane, count[lane, DONE] - 1]
 
 
 # --- exact search of few nodes, in lane 0 -------------------------------------
@@ -290,9 +197,9 @@ def near(
     cost, settled = np.full(starts.size, INF), np.ones(starts.size, np.bool_)
     for query in range(starts.size):
         goal, stamp = goals[query], first_stamp(count, note, 0)
-        _begin(count, heap, note, 0, starts[query], stamp)
+        begin(count, heap, note, 0, starts[query], stamp)
         expanded = 0
-        while count[0, _OPEN] > 0:
+        while count[0, OPEN] > 0:
             lowest = note[0, heap[0, 0]].cost
             is_found = note[0, goal].stamp == stamp
             if is_found and note[0, goal].cost <= lowest:
@@ -301,13 +208,13 @@ def near(
             if expanded == limit:
                 cost[query], settled[query] = lowest, False
                 break
-            node = _pop(count, heap, note, 0)
+            node = pop(count, heap, note, 0)
             expanded += 1
             for edge in range(graph.rowptr[node], graph.rowptr[node + 1]):
                 head = graph.head[edge]
                 there = note[0, node].cost + np.float64(graph.cost[edge])
                 if note[0, head].stamp != stamp or there < note[0, head].cost:
-                    _open(count, heap, note, 0, head, there, there)
+                    open_node(count, heap, note, 0, head, there, there)
     return cost, settled
 
 
@@ -326,9 +233,9 @@ def _search_inside(
 ) -> bool:
     """Exact search among the members of a set; the goal gets its cost."""
     stamp = next_stamp(count, 0)
-    _begin(count, heap, note, 0, start, stamp)
-    while count[0, _OPEN] > 0:
-        node = _pop(count, heap, note, 0)
+    begin(count, heap, note, 0, start, stamp)
+    while count[0, OPEN] > 0:
+        node = pop(count, heap, note, 0)
         if node == goal:
             return True
         for edge in range(graph.rowptr[node], graph.rowptr[node + 1]):
@@ -338,7 +245,7 @@ def _search_inside(
                 note[0, head].stamp != stamp or there < note[0, head].cost
             ):
                 note[0, head].edge = edge
-                _open(count, heap, note, 0, head, there, there)
+                open_node(count, heap, note, 0, head, there, there)
     return False
 
 
