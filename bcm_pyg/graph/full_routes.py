@@ -88,6 +88,16 @@ class FullRoutes:
         entries = self._portal[goals[query], which % 2]
         return Candidates(query, which, exits, entries, cost[query, which])
 
+    def ends(self, starts: np.ndarray, goals: np.ndarray) -> Ends:
+        """The same, not pair by pair."""
+        # A missing portal costs infinitely much, whatever node stands for it.
+        return Ends(
+            self._portal[starts].clip(0),
+            self._leaving[starts],
+            self._portal[goals].clip(0),
+            self._entering[goals],
+        )
+
     def matrix(
         self,
         starts: np.ndarray,
@@ -185,6 +195,29 @@ class FullRoutes:
             at = np.where(at >= 0, step[slot, at], -1)
             at = np.where((at >= 0) & self._is_forced[at], at, -1)
         return np.stack(columns, 1) if columns else np.empty((nodes.size, 0))
+
+
+class Ends(NamedTuple):
+    """Nodes by which queries leave and enter a graph, :obj:`K` of each, and
+    what it costs to get to the exits and on from the entries.
+
+    Attributes:
+        exits: :obj:`[B, K]` nodes.
+        leaving: :obj:`[B, K]` from the start to each; infinite if it is none.
+        entries: :obj:`[B, K]` nodes.
+        entering: :obj:`[B, K]` from each to the goal; infinite if it is none.
+    """
+
+    exits: np.ndarray
+    leaving: np.ndarray
+    entries: np.ndarray
+    entering: np.ndarray
+
+    @classmethod
+    def of_nodes(cls, starts: np.ndarray, goals: np.ndarray) -> Ends:
+        """Those of queries on the graph itself."""
+        none = np.zeros((starts.size, 1))
+        return cls(starts[:, None], none, goals[:, None], none)
 
 
 class Candidates(NamedTuple):

@@ -5,7 +5,8 @@ import numpy as np
 from .arrays import NO_BOUNDS, Graph, blank_map, scratch_for
 from .backups import back_up
 from .blocks import block_loss, edge_distances, edge_distances_back
-from .searches import expand, inside, near
+from .near import near
+from .searches import expand, inside
 from .values import values
 from .walks import backtrack, lookahead, walk
 
@@ -44,4 +45,5 @@ def compile_all() -> None:
     options = 1.0, 0, np.array([np.inf]), False, False
     found = expand(graph, net, NO_BOUNDS, scratch, *ends, *options)
     inside(graph, scratch, *ends, found[0], found[1][:, None], 1)
-    near(graph, scratch, *ends, 1)
+    one, none = ends[0][:, None], cost[:1, None]
+    near(graph, NO_BOUNDS, scratch, one, none, one, none, 1)

@@ -99,10 +99,16 @@ def open_node(
 
 
 @compiled
-def begin(
-    count: Any, heap: Any, note: Any, lane: int, start: int, stamp: int
-) -> None:
-    """Begins a search with a start that is open."""
+def begin(count: Any, lane: int, stamp: int) -> None:
+    """Begins a search in which no node is open."""
     count[lane, : TURN + 1] = 0
     count[lane, STAMP] = stamp
+
+
+@compiled
+def begin_at(
+    count: Any, heap: Any, note: Any, lane: int, start: int, stamp: int
+) -> None:
+    """Begins a search at a start."""
+    begin(count, lane, stamp)
     open_node(count, heap, note, lane, start, 0.0, 0.0)

@@ -12,7 +12,7 @@ from .heap import (
     OPEN,
     STAMP,
     TURN,
-    begin,
+    begin_at,
     open_node,
     pop,
 )
@@ -99,7 +99,7 @@ def expand(
                     start, goal[lane] = goal[lane], start
                 query[lane] = following
                 stamp = first_stamp(count, note, lane)
-                begin(count, heap, note, lane, start, stamp)
+                begin_at(count, heap, note, lane, start, stamp)
                 following += 1
         if node[0] < 0 and node[1] < 0:
             break
@@ -183,41 +183,6 @@ def _next(
     return turn[lane, count[lane, DONE] - 1]
 
 
-# --- exact search of few nodes, in lane 0 -------------------------------------
-
-
-@compiled
-def near(
-    graph: Any, scratch: Any, starts: Any, goals: Any, limit: int
-) -> tuple[Any, Any]:
-    """Costs of queries that a search of few expansions settles, and whether it
-    does; of the others the lowest cost of an open node, a lower bound.
-    """
-    count, note, heap, _, _, _ = scratch
-    cost, settled = np.full(starts.size, INF), np.ones(starts.size, np.bool_)
-    for query in range(starts.size):
-        goal, stamp = goals[query], first_stamp(count, note, 0)
-        begin(count, heap, note, 0, starts[query], stamp)
-        expanded = 0
-        while count[0, OPEN] > 0:
-            lowest = note[0, heap[0, 0]].cost
-            is_found = note[0, goal].stamp == stamp
-            if is_found and note[0, goal].cost <= lowest:
-                cost[query] = lowest
-                break
-            if expanded == limit:
-                cost[query], settled[query] = lowest, False
-                break
-            node = pop(count, heap, note, 0)
-            expanded += 1
-            for edge in range(graph.rowptr[node], graph.rowptr[node + 1]):
-                head = graph.head[edge]
-                there = note[0, node].cost + np.float64(graph.cost[edge])
-                if note[0, head].stamp != stamp or there < note[0, head].cost:
-                    open_node(count, heap, note, 0, head, there, there)
-    return cost, settled
-
-
 # --- exact search inside a set of nodes, in lane 0 ----------------------------
 
 
@@ -233,7 +198,7 @@ def _search_inside(
 ) -> bool:
     """Exact search among the members of a set; the goal gets its cost."""
     stamp = next_stamp(count, 0)
-    begin(count, heap, note, 0, start, stamp)
+    begin_at(count, heap, note, 0, start, stamp)
     while count[0, OPEN] > 0:
         node = pop(count, heap, note, 0)
         if node == goal:

@@ -98,14 +98,14 @@ class EngineReadout:
         raise TypeError(f'{type(self).__name__} has no method _answer')
 
 
-class _Arrays:
+class GraphArrays:
     """A graph as arrays on the CPU, and scratch memory that is free."""
 
     def __init__(self, adjacency: Adjacency) -> None:
         edges = adjacency.rowptr, adjacency.src, adjacency.dst
         # Copies: tensors that are sent to another process lose their memory.
-        rowptr, tail, head = (_array(edge).copy() for edge in edges)
-        cost = _array(adjacency.exact_cost).copy()
+        rowptr, tail, head = (as_array(edge).copy() for edge in edges)
+        cost = as_array(adjacency.exact_cost).copy()
         degree = int(np.diff(rowptr).max(initial=0))
         self.graph = Graph(rowptr, tail, head, cost, degree)
         self.free: list[Scratch] = []
@@ -119,19 +119,20 @@ class _Arrays:
             return scratch_for(rowptr.size - 1, head.size)
 
 
-def _array(values: Tensor) -> Array:
+def as_array(values: Tensor) -> Array:
     """Kernels are compiled for arrays without gaps."""
     return np.ascontiguousarray(values.cpu().numpy())
 
 
-_ARRAYS: WeakKeyDictionary[Adjacency, _Arrays] = WeakKeyDictionary()
+_ARRAYS: WeakKeyDictionary[Adjacency, GraphArrays] = WeakKeyDictionary()
 _LOCK = threading.Lock()
 
 
-def _arrays_of(adjacency: Adjacency) -> _Arrays:
+def arrays_of(adjacency: Adjacency) -> GraphArrays:
+    """Those of a graph, made once."""
     with _LOCK:
         if adjacency not in _ARRAYS:
-            _ARRAYS[adjacency] = _Arrays(adjacency)
+            _ARRAYS[adjacency] = GraphArrays(adjacency)
         return _ARRAYS[adjacency]
 
 
@@ -160,7 +161,7 @@ def in_parts(
         goals (torch.Tensor): :obj:`[B]`.
         *columns (torch.Tensor): :obj:`[B, *]`, cut along with the queries.
     """
-    batch = [_array(x) for x in (starts, goals, *columns)]
+    batch = [as_array(x) for x in (starts, goals, *columns)]
     run = partial(_run, answer, scorer, adjacency)
     most = max(1, min(PART, MAX_LISTED // adjacency.num_nodes))
     firsts = range(0, starts.numel(), most)
@@ -168,7 +169,7 @@ def in_parts(
     if compiled_map(scorer) is None:
         found = [run(*part) for part in parts]
     else:
-        found = _in_threads(run, parts)
+        found = in_threads(run, parts)
     return _plan_of(found, starts.device)
 
 
@@ -181,7 +182,7 @@ def _run(
     readable = compiled_map(scorer)
     if readable is None:
         return answer(PlainEngine(scorer, adjacency), *part)
-    arrays = _arrays_of(adjacency)
+    arrays = arrays_of(adjacency)
     scratch = arrays.take()
     try:
         engine = CompiledEngine(arrays.graph, *readable, scratch)
@@ -200,55 +201,19 @@ def values_of(
     assert readable is not None
     # The pairs of a start follow each other: its slopes are read once.
     start, order = starts.sort()
-    ends = _array(start), _array(goals[order])
-    graph = _arrays_of(adjacency).graph
+    ends = as_array(start), as_array(goals[order])
+    graph = arrays_of(adjacency).graph
     value = partial(load_kernels().values, graph, readable[0])
     parts = [
         [end[first : first + VALUES] for end in ends]
         for first in range(0, max(1, starts.numel()), VALUES)
     ]
     out = np.empty(starts.numel(), np.float32)
-    out[order.numpy()] = np.concatenate(_in_threads(value, parts))
+    out[order.numpy()] = np.concatenate(in_threads(value, parts))
     return torch.from_numpy(out)
 
 
-def near_costs(
-    scorer: Scorer,
-    adjacency: Adjacency,
-    starts: Tensor,
-    goals: Tensor,
-    limit: int,
-) -> tuple[Tensor, Tensor]:
-    """Costs :obj:`[B]` of queries that an exact search of some expansions
-    settles, and which it does; of the others a lower bound.
-    """
-    code = load_kernels()
-    ends = _array(starts), _array(goals)
-    if code is None:
-        found = PlainEngine(scorer, adjacency).near(*ends, limit)
-    else:
-        parts = [
-            [end[first : first + PART] for end in ends]
-            for first in range(0, max(1, starts.numel()), PART)
-        ]
-        run = partial(_near, _arrays_of(adjacency), code.near, limit)
-        costs, flags = zip(*_in_threads(run, parts), strict=True)
-        found = np.concatenate(costs), np.concatenate(flags)
-    cost, settled = (torch.from_numpy(x).to(starts.device) for x in found)
-    return cost, settled
-
-
-def _near(
-    arrays: _Arrays, kernel: Callable[..., Any], limit: int, *part: Array
-) -> Any:
-    scratch = arrays.take()
-    try:
-        return kernel(arrays.graph, scratch, *part, limit)
-    finally:
-        arrays.free.append(scratch)
-
-
-def _in_threads(
+def in_threads(
     run: Callable[..., Any], parts: Sequence[Sequence[Array]]
 ) -> list[Any]:
     """What each part gives, on as many threads as torch uses."""

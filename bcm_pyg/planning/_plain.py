@@ -132,32 +132,6 @@ class PlainEngine:
             paths.append(Path(path, cost, len(members), cost))
         return _found(paths)
 
-    def near(
-        self, starts: Array, goals: Array, limit: int
-    ) -> tuple[Array, Array]:
-        """Costs of queries that a search of some expansions settles, and which
-        it does; of the others a lower bound.
-        """
-        found = [self._near(*ends, limit) for ends in _pairs(starts, goals)]
-        cost = np.array([cost for cost, _ in found], np.float64)
-        return cost, np.array([settled for _, settled in found], np.bool_)
-
-    def _near(self, start: int, goal: int, limit: int) -> tuple[float, bool]:
-        cost, found = {start: 0.0}, {start: 0}
-        settled = set[int]()
-        while still_open := cost.keys() - settled:
-            node = min(still_open, key=lambda node: (cost[node], -found[node]))
-            if cost.get(goal, inf) <= cost[node]:
-                return cost[goal], True
-            if len(settled) == limit:
-                return cost[node], False
-            settled.add(node)
-            for head, step in self.edges(node):
-                if cost[node] + step < cost.get(head, inf):
-                    found.setdefault(head, len(found))
-                    cost[head] = cost[node] + step
-        return inf, True
-
     def search(
         self,
         start: int,

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.graph import FullRoutes, SimplifiedGraph
-from bcm_pyg.graph.full_routes import Candidates
+from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.graph.full_routes import Candidates, Ends
 from bcm_pyg.kernels import load_kernels
 from bcm_pyg.nn.bcm import not_compiled
 from bcm_pyg.typing import Ids
@@ -23,9 +23,10 @@ from bcm_pyg.utils import (
     scatter_amin,
 )
 
-from ._engine import compiled_map, near_costs, values_of
+from ._engine import compiled_map, values_of
 from ._landmarks import LandmarkBounds, certified, with_bounds
 from ._map_scorer import MapScorer, is_map
+from ._near import near_bounds
 from .base import BasePlanner, CheckedScorer, Readout, Scorer, cost_scale
 from .plan import Plan
 from .readouts import (
@@ -216,64 +217,60 @@ class Planner(BasePlanner):
         """Estimated cost of each query in the graph's units, :obj:`[B]`.
 
         Relative errors are largest between near nodes, which a short search
-        settles.
+        settles. With :obj:`landmarks` no estimate is below their bound.
 
         Args:
             starts (Ids): :obj:`[B]` nodes.
             goals (Ids): :obj:`[B]` nodes.
             exact_within (int, optional): First a search expands so many nodes
-                at most, on a simplified graph for each pair of portals. Costs
-                that it proves are exact, other estimates no lower than what it
-                has ruled out. (default: :obj:`0`, the map alone)
+                at most, guided by the landmarks if there are any. Costs that it
+                settles are exact, other estimates within what it has proven.
+                (default: :obj:`0`, no search)
         """
         check_int('exact_within', exact_within, 0)
         start, goal = as_queries(starts, goals, self.num_nodes)
-        if self._full is None:
-            return self._near_or_far(start, goal, exact_within)
-        parts = zip(
-            start.cpu().split(MAX_PAIRS),
-            goal.cpu().split(MAX_PAIRS),
-            strict=True,
-        )
+        if self._full is None and exact_within == 0 and self.landmarks == 0:
+            return self._values(start, goal)
+        parts = [end.cpu().split(MAX_PAIRS) for end in (start, goal)]
         found = [
-            self._full_distance(self._full, *part, exact_within)
-            for part in parts
+            self._estimates(one.numpy(), two.numpy(), int(exact_within))
+            for one, two in zip(*parts, strict=True)
         ]
-        return torch.cat(found) if found else torch.empty(0)
+        cost = np.concatenate(found) if found else np.empty(0)
+        return torch.from_numpy(cost).float().to(self.adjacency.device)
 
-    def _near_or_far(
-        self, starts: Tensor, goals: Tensor, exact_within: int
-    ) -> Tensor:
-        """Costs by search where it ends soon, elsewhere by the map."""
-        if exact_within == 0 or starts.numel() == 0:
-            return self._values(starts, goals)
-        ends = starts.to(self.adjacency.device), goals.to(self.adjacency.device)
-        cost, settled = near_costs(
-            self.scorer, self.adjacency, *ends, int(exact_within)
-        )
-        far = (~settled).nonzero().flatten()
-        if far.numel() > 0:
-            value = self._values(ends[0][far], ends[1][far])
-            cost[far] = torch.maximum(cost[far], value.to(cost.dtype))
-        return cost.float()
+    def _estimates(
+        self, starts: np.ndarray, goals: np.ndarray, exact_within: int
+    ) -> np.ndarray:
+        """Costs by the map, between what landmarks and a search prove."""
+        full = self._full
+        ends = Ends.of_nodes(starts, goals)
+        if full is not None:
+            ends = full.ends(starts, goals)
+        lower, upper = np.zeros(starts.size), np.full(starts.size, np.inf)
+        if exact_within > 0 or self.landmarks > 0:
+            bounds = self.bounds if self.landmarks > 0 else None
+            proven = near_bounds(self.adjacency, ends, exact_within, bounds)
+            lower, upper = proven
+        cost, left = upper.copy(), np.flatnonzero(lower < upper)
+        if left.size > 0:
+            value = self._least_values(Ends(*(end[left] for end in ends)))
+            cost[left] = value.clip(lower[left], upper[left])
+        if full is not None:
+            near = full.may_stay(starts, goals)
+            inside, _ = full.inside(starts[near], goals[near])
+            cost[near] = np.minimum(cost[near], inside)
+        return cost
 
-    def _full_distance(
-        self,
-        full: FullRoutes,
-        starts: Tensor,
-        goals: Tensor,
-        exact_within: int,
-    ) -> Tensor:
-        start, goal = starts.numpy(), goals.numpy()
-        query, _, exits, entries, beside = full.candidates(start, goal)
-        ends = torch.from_numpy(exits), torch.from_numpy(entries)
-        best = np.full(start.size, np.inf)
-        near = full.may_stay(start, goal)
-        best[near], _ = full.inside(start[near], goal[near])
-        value = self._near_or_far(*ends, exact_within)
-        cost = beside + value.cpu().numpy()
-        np.minimum.at(best, query, cost)
-        return torch.from_numpy(best).float()
+    def _least_values(self, ends: Ends) -> np.ndarray:
+        """What the map says of the best exit and entry of each query."""
+        beside = ends.leaving[:, :, None] + ends.entering[:, None]
+        query, leaves, enters = np.isfinite(beside).nonzero()
+        pair = ends.exits[query, leaves], ends.entries[query, enters]
+        value = self._values(*map(torch.from_numpy, pair)).cpu().numpy()
+        best = np.full(len(beside), np.inf)
+        np.minimum.at(best, query, beside[query, leaves, enters] + value)
+        return best
 
     def distance_matrix(self, starts: Ids, goals: Ids) -> Tensor:
         """Estimated costs from each start to each goal, :obj:`[S, G]`."""

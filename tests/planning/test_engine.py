@@ -37,7 +37,7 @@ from bcm_pyg.planning import (
     _engine,
     _map_scorer,
 )
-from bcm_pyg.planning._engine import CompiledEngine, _arrays_of
+from bcm_pyg.planning._engine import CompiledEngine, arrays_of
 from bcm_pyg.planning._landmarks import BoundScorer
 from bcm_pyg.planning._plain import PlainEngine
 from bcm_pyg.utils import Adjacency
@@ -60,7 +60,7 @@ def compiled(scorer: MapScorer | BoundScorer) -> CompiledEngine:
         if isinstance(scorer, MapScorer)
         else scorer.bounds.adjacency
     )
-    arrays = _arrays_of(adjacency)
+    arrays = arrays_of(adjacency)
     return CompiledEngine(arrays.graph, *scorer.for_kernels(), arrays.take())
 
 

@@ -23,7 +23,7 @@ from bcm_pyg.planning import (
     _engine,
     _map_scorer,
 )
-from bcm_pyg.planning._engine import _arrays_of
+from bcm_pyg.planning._engine import arrays_of
 
 
 @pytest.mark.parametrize('readout', ALL_READOUTS, ids=str)
@@ -93,7 +93,7 @@ def test_scores_of_two_lanes_are_those_of_one(grid: Data) -> None:
     from bcm_pyg.kernels.scores import make_room, score_edges
 
     planner = Planner(tiny_map(grid), grid)
-    graph = _arrays_of(planner.adjacency).graph
+    graph = arrays_of(planner.adjacency).graph
     net, _ = planner.scorer.for_kernels()
     room, alone = make_room(graph, net), make_room(graph, net)
     for absolute in (True, False):
@@ -113,7 +113,7 @@ def test_scratch_memory_is_kept_and_bounded(grid: Data) -> None:
     from bcm_pyg.kernels.scores import CLOCK
 
     planner = Planner(BCM.from_data(grid), grid)
-    arrays = _arrays_of(planner.adjacency)
+    arrays = arrays_of(planner.adjacency)
     planner(*sample_queries(grid, 200, seed=0))
     assert 1 <= len(arrays.free) <= torch.get_num_threads()
     scratch = arrays.free[0]

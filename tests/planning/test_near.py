@@ -1,0 +1,176 @@
+"""Distances that a short exact search settles: ``exact_within``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from helpers import random_graphs, tiny_map
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from search_twins import every_pair
+from torch_geometric.data import Data
+
+from bcm_pyg import BCM, BCMError, CognitiveMap, Planner, planning_graph
+from bcm_pyg.baselines import shortest_distances
+from bcm_pyg.datasets import sample_queries, weighted_grid
+from bcm_pyg.graph import simplify_graph
+from bcm_pyg.graph.full_routes import Ends
+from bcm_pyg.kernels import load_kernels
+from bcm_pyg.planning import EdgeScores
+from bcm_pyg.planning._landmarks import LandmarkBounds
+from bcm_pyg.planning._near import near_bounds, plain_near
+from bcm_pyg.utils import Adjacency
+
+INF = float('inf')
+
+
+def ends_of(starts: torch.Tensor, goals: torch.Tensor) -> Ends:
+    return Ends.of_nodes(starts.numpy(), goals.numpy())
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    graph=random_graphs(), limit=st.integers(0, 14), landmarks=st.integers(0, 3)
+)
+def test_compiled_is_plain_and_exact(
+    graph: Data, limit: int, landmarks: int
+) -> None:
+    data = planning_graph(graph)
+    adjacency, queries = Adjacency.from_data(data), every_pair(data.num_nodes)
+    bounds = LandmarkBounds(adjacency, landmarks) if landmarks else None
+    assert load_kernels() is not None
+    ends = ends_of(*queries)
+    lower, upper = near_bounds(adjacency, ends, limit, bounds)
+    plain = plain_near(adjacency, ends, limit, bounds)
+    assert (lower.tolist(), upper.tolist()) == (
+        plain[0].tolist(),
+        plain[1].tolist(),
+    )
+    exact = shortest_distances(adjacency, *queries).numpy()
+    assert bool((lower <= exact).all())  # costs are halves: no rounding
+    assert bool((exact <= upper).all())
+    if bounds is not None:
+        # Bounds are rounded, so that they may differ from node to node.
+        assert bool((lower >= 0.9999 * bounds(*queries).numpy()).all())
+    if limit >= data.num_nodes and bounds is None:  # nodes may open again
+        assert upper.tolist() == exact.tolist() == lower.tolist()
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    graph=random_graphs(),
+    limit=st.integers(0, 9),
+    landmarks=st.integers(0, 2),
+    seed=st.integers(0, 999),
+)
+def test_several_exits_and_entries(
+    graph: Data, limit: int, landmarks: int, seed: int
+) -> None:
+    data = planning_graph(graph)
+    adjacency = Adjacency.from_data(data)
+    bounds = LandmarkBounds(adjacency, landmarks) if landmarks else None
+    rng = np.random.default_rng(seed)
+    nodes = rng.integers(data.num_nodes, size=(2, 20, 2))
+    beside = rng.integers(6, size=(2, 20, 2)) / 2
+    beside[rng.random(beside.shape) < 0.2] = INF
+    ends = Ends(nodes[0], beside[0], nodes[1], beside[1])
+    lower, upper = near_bounds(adjacency, ends, limit, bounds)
+    plain = plain_near(adjacency, ends, limit, bounds)
+    assert lower.tolist() == plain[0].tolist()
+    assert upper.tolist() == plain[1].tolist()
+    pairs = [
+        beside[0][:, k]
+        + shortest_distances(
+            adjacency, *map(torch.from_numpy, (nodes[0][:, k], nodes[1][:, m]))
+        ).numpy()
+        + beside[1][:, m]
+        for k in range(2)
+        for m in range(2)
+    ]
+    exact = np.minimum.reduce(pairs)
+    assert bool((lower <= exact).all()) and bool((exact <= upper).all())
+    far = near_bounds(adjacency, ends, 10_000, bounds)
+    assert far[0].tolist() == far[1].tolist() == exact.tolist()
+
+
+def test_by_hand() -> None:
+    # 0 - 1 - 2 - 3 in a row, and 4 alone; costs 1, 2, 3.
+    ends = torch.tensor([[0, 1, 2], [1, 2, 3]])
+    data = Data(
+        pos=torch.arange(10.0).view(5, 2),
+        edge_index=ends,
+        edge_cost=torch.tensor([1.0, 2.0, 3.0]),
+    )
+    data = planning_graph(data)
+    adjacency = Adjacency.from_data(data)
+    starts, goals = [0, 0, 0, 0, 0], [0, 1, 2, 3, 4]
+    queries = ends_of(torch.tensor(starts), torch.tensor(goals))
+    for limit, count in ((1, 2), (2, 3), (3, 4)):
+        lower, upper = near_bounds(adjacency, queries, limit)
+        assert (lower == upper).tolist() == [k < count for k in range(5)]
+        lowest = [1.0, 3.0, 6.0][limit - 1]
+        known = [0.0, 1.0, 3.0, 6.0][:count]
+        assert lower.tolist() == known + [lowest] * (5 - count)
+    # The landmarks are the ends of the row: they prove all of it.
+    bounds = LandmarkBounds(adjacency, 2)
+    lower, upper = near_bounds(adjacency, queries, 0, bounds)
+    assert lower.tolist() == pytest.approx([0.0, 1.0, 3.0, 6.0, INF], rel=1e-5)
+    assert upper.tolist() == [0.0, INF, INF, INF, INF]
+    for landmarks in (0, 2):
+        planner = Planner(tiny_map(data), data, landmarks=landmarks)
+        found = planner.distance(starts, goals, exact_within=99)
+        assert found.tolist() == [0.0, 1.0, 3.0, 6.0, INF]
+
+
+@pytest.mark.parametrize('landmarks', [0, 4])
+@pytest.mark.parametrize('full', [False, True])
+def test_distances(full: bool, landmarks: int) -> None:
+    data = planning_graph(weighted_grid('ushape', 12, 'wide', 3))
+    graph = simplify_graph(data) if full else data
+    model = BCM.from_data(graph.data if full else data, hidden_channels=8)
+    planner = Planner(model, graph, landmarks=landmarks)
+    queries = sample_queries(data, 60, seed=1)
+    exact = shortest_distances(Adjacency.from_data(data), *queries).float()
+    alone = planner.distance(*queries)
+    assert torch.equal(planner.distance(*queries, exact_within=0), alone)
+    errors = [
+        (planner.distance(*queries, exact_within=limit) - exact).abs().mean()
+        for limit in (0, 10, 40, 200)
+    ]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 1e-4
+    without = Planner(model, graph).distance(*queries)
+    raised = alone > without
+    assert bool((alone >= without).all()) and bool(raised.any()) == (
+        landmarks > 0
+    )
+    assert bool((alone[raised] <= exact[raised] * (1 + 1e-6)).all())
+    assert planner.distance([], [], exact_within=5).tolist() == []
+
+
+def test_cognitive_map() -> None:
+    data = weighted_grid('open', 6, 'wide', 1)
+    atlas = CognitiveMap.learn(data, 0.01, progress=False)
+    queries = torch.tensor([0, 3]), torch.tensor([35, 30])
+    exact = shortest_distances(Adjacency.from_data(data), *queries).tolist()
+    found = atlas.distance(*queries, exact_within=36).tolist()
+    assert found == pytest.approx(exact)
+    assert atlas.distance(0, 35, exact_within=36) == pytest.approx(exact[0])
+
+
+def test_a_scorer_is_not_asked_about_what_is_settled() -> None:
+    data = planning_graph(weighted_grid('open', 4, 'uniform'))
+
+    def refuses(nodes: torch.Tensor, goals: torch.Tensor) -> EdgeScores:
+        raise AssertionError('nothing is left to ask')
+
+    found = Planner(refuses, data).distance([0, 5], [15, 5], exact_within=16)
+    assert found.tolist() == [6.0, 0.0] and found.dtype == torch.float32
+
+
+@pytest.mark.parametrize('value', [-1, 1.5, None, True])
+def test_bad_limits(value: object) -> None:
+    data = weighted_grid('open', 3)
+    with pytest.raises(BCMError, match='^exact_within must be'):
+        Planner(tiny_map(data), data).distance(0, 1, exact_within=value)
