@@ -1,9 +1,10 @@
 """Distances, near ones by a short exact search: error and time against n.
 
-``Planner.distance(..., exact_within=n)`` on road networks: with the maps that
-readouts are timed with, and on W_Jinan with maps trained here, self-supervised
-and on labels, by steps on one thread. Random queries; on W_Jinan the first half
-of its published workload. Time is CPU time on one thread. Resumable.
+``Planner.distance(..., exact_within=n)`` on road networks, without landmarks,
+with some, and with these alone: with the maps that readouts are timed with, and
+on W_Jinan with maps trained here, self-supervised and on labels, by steps on
+one thread. Random queries; on W_Jinan the first half of its published workload.
+Time is CPU time on one thread. Resumable.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ TIMED = ('sydney', 'malta_full', 'seattle_length', 'rome_length')
 TRAINED = ('w_jinan',)
 #: Expansions of the exact search.
 LIMITS = (0, 30, 100, 300, 1000)
+#: Landmarks of the planner.
+LANDMARKS = (0, 8, 16)
 FLAGS = flags(__doc__)
 FLAGS.add_argument('--graphs', nargs='+', default=[*TRAINED, *TIMED])
 FLAGS.add_argument('--targets', nargs='+', default=['sweeps', 'exact'])
@@ -28,8 +31,11 @@ if __name__ == '__main__':
     FLAGS.parse_args()  # --help does not wait for torch
 
 import torch
+from torch import Tensor
 
 from bcm_pyg import Planner
+from bcm_pyg.planning import EdgeScores
+from bcm_pyg.utils import Adjacency
 from benchmarks.lib.graphs import Queries, load, sampled, sampling, simplified
 from benchmarks.lib.results import Job, Row, results_for, run_jobs
 from benchmarks.lib.timed_maps import timed_map, timed_road
@@ -65,12 +71,31 @@ def planner_for(key: Row, keep: bool) -> tuple[Planner, Queries, Row]:
         'train_steps': model.info.training['steps'],
         'train_seconds': round(model.info.training['seconds'], 1),
     }
-    return Planner(model, graph), queries, facts
+    scorer: object = model
+    if not key['map']:
+        facts = {'int8_bytes': 0}
+        scorer = _Nothing(Adjacency.from_data(graph.data))
+    planner = Planner(scorer, graph, landmarks=key['landmarks'])
+    return planner, queries, facts
+
+
+class _Nothing:
+    """A scorer that knows nothing, so that bounds are all there is."""
+
+    def __init__(self, adjacency: Adjacency) -> None:
+        self.adjacency = adjacency
+
+    def __call__(self, nodes: Tensor, goals: Tensor) -> EdgeScores:
+        """All edges of each node, at no cost."""
+        edge, source = self.adjacency.out_edges(nodes)
+        return EdgeScores(edge, source, torch.zeros(edge.numel()))
 
 
 def measure_limits(key: Row, keep: bool) -> Row:
     """Error and time of each limit."""
     planner, queries, facts = planner_for(key, keep)
+    few = queries.starts[:9], queries.goals[:9]
+    planner.distance(*few, exact_within=9)  # landmarks are found now
     far = queries.cost > 0
     ends, cost = (queries.starts[far], queries.goals[far]), queries.cost[far]
     within = {}
@@ -86,18 +111,29 @@ def measure_limits(key: Row, keep: bool) -> Row:
             'exact': float((off < 1e-5).double().mean()),
             'cpu_us': 1e6 * min(times) / cost.numel(),
         }
-    return {**facts, 'queries': cost.numel(), 'within': within}
+    landmark_bytes = planner.bounds.num_bytes() if key['landmarks'] else 0
+    return {
+        **facts,
+        'landmark_bytes': landmark_bytes,
+        'queries': cost.numel(),
+        'within': within,
+    }
 
 
 def jobs_of(args: Any) -> list[Job]:
-    """One row for a map."""
+    """A map with each number of landmarks, and landmarks alone."""
     jobs = []
     steps = QUICK_STEPS if args.quick else round(args.steps * args.budget)
     for name in args.graphs:
-        for targets in args.targets if name in TRAINED else [None]:
+        kinds = args.targets if name in TRAINED else [None]
+        ways = [(True, kind, number) for kind in kinds for number in LANDMARKS]
+        ways += [(False, kinds[0], number) for number in LANDMARKS[1:]]
+        for is_map, targets, landmarks in ways:
             key = {
                 'graph': name,
                 'targets': targets,
+                'map': is_map,
+                'landmarks': landmarks,
                 'budget_steps': steps if name in TRAINED else None,
                 'seed': args.seeds[0],
                 'num_queries': args.pairs,

@@ -115,20 +115,22 @@ def encoders_real() -> str:
 def near_distances() -> str:
     """Error and time against the expansions of the exact search."""
     lines = []
+    kinds = {'exact': ', labels', 'sweeps': ', self-supervised'}
     for row in Results('near_distances').rows:
-        kind = {'exact': ', labels', 'sweeps': ', self-supervised'}
         cells = [
             f'{found["mre"]:.2f}, {100 * found["exact"]:.0f}, '
             f'{found["cpu_us"]:.0f}'
             for found in row['within'].values()
         ]
-        name = f'{row["graph"]}{kind.get(row["targets"], "")}'
-        size = f'{row["int8_bytes"] / 1e6:.2f}'
-        lines.append([name, f'{row["queries"]:,}', size, *cells])
+        way = f'a map{kinds.get(row["targets"], "")}' if row['map'] else ''
+        if row['landmarks'] or not way:
+            way += f'{" + " if way else ""}{row["landmarks"]} landmarks'
+        size = row['int8_bytes'] + row['landmark_bytes']
+        lines.append([row['graph'], way, f'{size / 1e6:.2f}', *cells])
         limits = [f'n = {limit}' for limit in row['within']]
     if not lines:
         return f'{NOT_RUN}.'
-    return markdown(['graph', 'queries', 'MB in int8', *limits], lines)
+    return markdown(['graph', 'by', 'MB', *limits], lines)
 
 
 REAL_TABLES = {

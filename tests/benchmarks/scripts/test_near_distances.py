@@ -29,13 +29,22 @@ def test_near_distances(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         near_distances.main('--quick --graphs w_jinan'.split())
     path = folders / 'quick' / 'near_distances.json'
     rows = json.loads(path.read_text())['rows']
-    assert [row['targets'] for row in rows] == ['sweeps', 'exact']
+    ways = [(row['map'], row['targets'], row['landmarks']) for row in rows]
+    kinds = [(True, 'sweeps'), (True, 'exact'), (False, 'sweeps')]
+    assert ways == [
+        (*kind, number)
+        for kind in kinds
+        for number in (0, 8, 16)
+        if number > 0 or kind[0]
+    ]
     for row in rows:
         shares = [found['exact'] for found in row['within'].values()]
         assert shares == sorted(shares) and shares[-1] == 1
         assert row['within']['1000']['mre'] < 1e-3 < row['within']['0']['mre']
+        assert (row['landmark_bytes'] > 0) == (row['landmarks'] > 0)
         Results('near_distances').add(row)
-    first, second = near_distances_table().splitlines()[2:]
-    assert first.startswith('| w_jinan, self-supervised | 20 | 0.0')
-    assert second.startswith('| w_jinan, labels | 20 | ')
-    assert '| 0.00, 100, ' in first
+    lines = near_distances_table().splitlines()[2:]
+    assert lines[0].startswith('| w_jinan | a map, self-supervised | 0.0')
+    assert lines[4].startswith('| w_jinan | a map, labels + 8 landmarks | ')
+    assert lines[7].startswith('| w_jinan | 16 landmarks | ')
+    assert all('| 0.00, 100, ' in line for line in lines)
