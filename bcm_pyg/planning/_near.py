@@ -11,7 +11,7 @@ from bcm_pyg.graph.full_routes import Ends
 from bcm_pyg.kernels import NO_BOUNDS, Array, load_kernels
 from bcm_pyg.utils import Adjacency
 
-from ._engine import PART, GraphArrays, arrays_of, in_threads
+from ._engine import PART, VALUES, GraphArrays, arrays_of, in_threads
 from ._landmarks import LandmarkBounds
 
 
@@ -30,10 +30,10 @@ def near_bounds(
         return plain_near(adjacency, ends, limit, landmarks)
     rows = NO_BOUNDS if landmarks is None else landmarks.arrays
     run = partial(_near, arrays_of(adjacency), code.near, rows, limit)
-    num = len(ends.exits)
+    num, size = len(ends.exits), max(PART, VALUES // (limit + 1))
     parts = [
-        [np.ascontiguousarray(column[at : at + PART]) for column in ends]
-        for at in range(0, max(1, num), PART)
+        [np.ascontiguousarray(column[at : at + size]) for column in ends]
+        for at in range(0, max(1, num), size)
     ]
     lower, upper = zip(*in_threads(run, parts), strict=True)
     return np.concatenate(lower), np.concatenate(upper)
