@@ -240,6 +240,17 @@ class Candidates(NamedTuple):
     cost: np.ndarray
 
 
+def least_of_each(value: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """For each entry the first one of the same query that has its least value;
+    queries are ascending.
+    """
+    first = np.flatnonzero(np.diff(query, prepend=-1))
+    count = np.diff(first, append=query.size)
+    least = np.minimum.reduceat(value, first).repeat(count)
+    among = np.where(value == least, np.arange(query.size), query.size)
+    return np.minimum.reduceat(among, first).repeat(count)
+
+
 def _put(nodes: np.ndarray, values: np.ndarray, column: np.ndarray) -> None:
     """Writes the values that are not -1 into columns of :obj:`nodes`."""
     query, index = (values >= 0).nonzero()

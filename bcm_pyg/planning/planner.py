@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph
-from bcm_pyg.graph.full_routes import Candidates, Ends
+from bcm_pyg.graph.full_routes import Candidates, Ends, least_of_each
 from bcm_pyg.kernels import load_kernels
 from bcm_pyg.nn.bcm import not_compiled
 from bcm_pyg.typing import Ids
@@ -194,7 +194,7 @@ class Planner(BasePlanner):
         value = np.nan_to_num(value, nan=MOST, posinf=MOST)
         if connected is not None:
             value[~connected.cpu().numpy()] = np.inf
-        leader = _least_of_each(value, candidates.query)
+        leader = least_of_each(value, candidates.query)
         leads = torch.from_numpy(leader == np.arange(leader.size)).to(device)
         lead = torch.from_numpy(leader).to(device)
         drawn = exits[lead], entries[lead]
@@ -229,7 +229,7 @@ class Planner(BasePlanner):
         """
         check_int('exact_within', exact_within, 0)
         start, goal = as_queries(starts, goals, self.num_nodes)
-        if self._full is None and exact_within == 0 and self.landmarks == 0:
+        if self._full is None and exact_within == 0:
             return self._values(start, goal)
         parts = [end.cpu().split(MAX_PAIRS) for end in (start, goal)]
         found = [
@@ -248,7 +248,7 @@ class Planner(BasePlanner):
         if full is not None:
             ends = full.ends(starts, goals)
         lower, upper = np.zeros(starts.size), np.full(starts.size, np.inf)
-        if exact_within > 0 or self.landmarks > 0:
+        if exact_within > 0:
             bounds = self.bounds if self.landmarks > 0 else None
             proven = near_bounds(self.adjacency, ends, exact_within, bounds)
             lower, upper = proven
@@ -273,7 +273,9 @@ class Planner(BasePlanner):
         return best
 
     def distance_matrix(self, starts: Ids, goals: Ids) -> Tensor:
-        """Estimated costs from each start to each goal, :obj:`[S, G]`."""
+        """Estimated costs from each start to each goal, :obj:`[S, G]`, as by
+        :meth:`distance`.
+        """
         start = as_ids(starts, self.num_nodes, 'starts')
         goal = as_ids(goals, self.num_nodes, 'goals')
         if self._full is None:
@@ -302,7 +304,8 @@ class Planner(BasePlanner):
         out = self.scorer.hidden.new_empty(starts.numel(), goals.numel())
         for first in range(0, goals.numel(), 64):
             part = slice(first, first + 64)
-            out[:, part] = self.scorer.value_matrix(starts, goals[part])
+            value = self.scorer.value_matrix(starts, goals[part])
+            out[:, part] = self._raised(value, starts[:, None], goals[part])
         return out
 
     @property
@@ -316,9 +319,22 @@ class Planner(BasePlanner):
         )
 
     def _values(self, starts: Tensor, goals: Tensor) -> Tensor:
-        """The lowest score of each start, edges that lead nowhere left out."""
-        device, reach = self.adjacency.device, self.reachability
+        """What the map says of each query, at least what landmarks prove."""
+        device = self.adjacency.device
         starts, goals = starts.to(device), goals.to(device)
+        return self._raised(self._map_values(starts, goals), starts, goals)
+
+    def _raised(self, value: Tensor, starts: Tensor, goals: Tensor) -> Tensor:
+        """Values, raised to the bounds by landmarks; all of one shape."""
+        if self.landmarks == 0 or value.numel() == 0:
+            return value
+        starts, goals = starts.expand_as(value), goals.expand_as(value)
+        bound = self.bounds(starts.flatten(), goals.flatten())
+        return torch.maximum(value, bound.view_as(value).to(value.dtype))
+
+    def _map_values(self, starts: Tensor, goals: Tensor) -> Tensor:
+        """The lowest score of each start, edges that lead nowhere left out."""
+        reach = self.reachability
         if self._is_compiled:
             value = values_of(self.scorer, self.adjacency, starts, goals)
             if reach.surely(starts, goals):
@@ -353,17 +369,6 @@ class Planner(BasePlanner):
     def __repr__(self) -> str:
         name = type(self).__name__
         return f'{name}({self.readout}, num_nodes={self.num_nodes})'
-
-
-def _least_of_each(value: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """For each entry the first one of the same query that has its least value;
-    queries are ascending.
-    """
-    first = np.flatnonzero(np.diff(query, prepend=-1))
-    count = np.diff(first, append=query.size)
-    least = np.minimum.reduceat(value, first).repeat(count)
-    among = np.where(value == least, np.arange(query.size), query.size)
-    return np.minimum.reduceat(among, first).repeat(count)
 
 
 def _guarantees(

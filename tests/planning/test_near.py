@@ -149,6 +149,26 @@ def test_distances(full: bool, landmarks: int) -> None:
     assert planner.distance([], [], exact_within=5).tolist() == []
 
 
+@settings(deadline=None, max_examples=30)
+@given(graph=random_graphs(), simplified=st.booleans())
+def test_matrix_is_distances(graph: Data, simplified: bool) -> None:
+    """Also along directed edges, where values are not compiled."""
+    data = planning_graph(graph)
+    try:
+        on = simplify_graph(data) if simplified else data
+    except BCMError:  # nothing would be left
+        on, simplified = data, False
+    model = tiny_map(on.data if simplified else data)
+    planner = Planner(model, on, landmarks=2)
+    starts, goals = every_pair(data.num_nodes)
+    nodes = list(range(data.num_nodes))
+    matrix = planner.distance_matrix(nodes, nodes).flatten()
+    assert torch.allclose(planner.distance(starts, goals), matrix, rtol=1e-4)
+    bound = LandmarkBounds(Adjacency.from_data(data), 2)(starts, goals)
+    if not simplified:
+        assert bool((matrix >= 0.9999 * bound).all())
+
+
 def test_cognitive_map() -> None:
     data = weighted_grid('open', 6, 'wide', 1)
     atlas = CognitiveMap.learn(data, 0.01, progress=False)
