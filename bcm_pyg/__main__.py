@@ -36,11 +36,11 @@ def learn(args: argparse.Namespace) -> int:
     if args.out.exists() and not args.out.is_dir():
         raise BCMError(f'{args.out} is a file, and a map is a folder')
     from bcm_pyg import CognitiveMap
-    from bcm_pyg.graph import read_graph
 
     atlas = CognitiveMap.learn(
-        read_graph(args.graph, args.cost),
+        args.graph,
         args.budget,
+        cost=args.cost,
         encoder=args.encoder,
         simplify=not args.full,
         seed=args.seed,

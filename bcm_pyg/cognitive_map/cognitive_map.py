@@ -39,6 +39,8 @@ MOST_KEPT = 0.9
 READOUT = Corridor(radius=10)
 #: For the lower bounds of routes.
 LANDMARKS = 16
+#: Between two nodes there is nothing to decide.
+FEWEST = 3
 
 
 class CognitiveMap(NamedPlanner):
@@ -115,6 +117,7 @@ class CognitiveMap(NamedPlanner):
         graph: Any,
         budget: float = 300,
         *,
+        cost: Any = None,
         encoder: str | torch.nn.Module | None = None,
         config: FitConfig | None = None,
         readout: Readout | str | None = None,
@@ -128,8 +131,8 @@ class CognitiveMap(NamedPlanner):
 
         The largest component in which every node can reach every other is
         taken, dead ends and chains are simplified away, and a map of the rest
-        is trained. On a tree or a ring there is nothing to learn: exact search
-        answers.
+        is trained. On a tree or a ring, or if two nodes are left, there is
+        nothing to learn: exact search answers.
 
         Args:
             graph (Any): A PyG :obj:`Data`; a networkx graph, also one of
@@ -137,6 +140,9 @@ class CognitiveMap(NamedPlanner):
                 :obj:`.osm.pbf`); or an occupancy array, True or 1 where
                 blocked.
             budget (float, optional): Seconds of training. (default: 300)
+            cost (Any, optional): Which edge attribute holds the costs, such as
+                :obj:`"travel_time"`. (default: the one that can be meant; of
+                OSMnx :obj:`"length"`)
             encoder (str or torch.nn.Module, optional): As in
                 :meth:`BCM.from_data`. (default: :obj:`"interaction"`; of a
                 graph without coordinates :obj:`"landmark"`, with a warning)
@@ -160,7 +166,7 @@ class CognitiveMap(NamedPlanner):
             config = _config(budget, readout, seed)
         elif not isinstance(config, FitConfig):
             raise BCMError(f'config must be a FitConfig (got {config!r:.80})')
-        data = largest_component(as_graph(graph))
+        data = largest_component(as_graph(graph, cost))
         core, simplified = data, None
         if simplify:
             try:
@@ -171,6 +177,8 @@ class CognitiveMap(NamedPlanner):
                 simplified = None
             else:
                 core = simplified.data.to(data.edge_index.device)
+        if int(core.num_nodes) < FEWEST:
+            return cls(data, readout=readout)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             model = BCM.from_data(core, encoder)
@@ -307,31 +315,6 @@ class CognitiveMap(NamedPlanner):
         )
         vars(self).update(vars(fresh))
         return history
-
-    def _with_costs(self, costs: Any) -> Data:
-        data = copy.copy(self.data)
-        try:
-            if isinstance(costs, Mapping):
-                values = data.edge_cost.new_tensor(list(costs.values()))
-                data.edge_cost = data.edge_cost.clone()
-                data.edge_cost[self._edges(costs)] = values
-            else:
-                data.edge_cost = torch.as_tensor(costs).clone()
-            cost = data.edge_cost
-            if cost.shape == self.data.edge_cost.shape:
-                bad = ~((cost >= 0) & cost.isfinite())
-                if bool(bad.any()):
-                    edge = int(bad.nonzero()[0])
-                    tail, head = self._edge_names(edge)
-                    raise BCMError(
-                        'costs must be finite and not negative (got '
-                        f'{float(cost[edge])} from {tail!r} to {head!r})'
-                    )
-        except (TypeError, ValueError, RuntimeError) as error:
-            if isinstance(error, BCMError):
-                raise
-            raise BCMError(f'costs must hold numbers: {error!s:.200}') from None
-        return data
 
     def close(self, edges: Iterable[tuple[Any, Any]]) -> Self:
         """A view that never uses some edges; this map is not changed.

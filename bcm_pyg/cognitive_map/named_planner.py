@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import copy
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -233,6 +234,31 @@ class NamedPlanner:
             raise BCMError(f'there is no edge from {bad[0]!r} to {bad[1]!r}')
         return edge
 
+    def _with_costs(self, costs: Any) -> Data:
+        data = copy.copy(self.data)
+        try:
+            if isinstance(costs, Mapping):
+                values = data.edge_cost.new_tensor(list(costs.values()))
+                data.edge_cost = data.edge_cost.clone()
+                data.edge_cost[self._edges(costs)] = values
+            else:
+                data.edge_cost = torch.as_tensor(costs).clone()
+            cost = data.edge_cost
+            if cost.shape == self.data.edge_cost.shape:
+                bad = ~((cost >= 0) & cost.isfinite())
+                if bool(bad.any()):
+                    edge = int(bad.nonzero()[0])
+                    tail, head = self._edge_names(edge)
+                    raise BCMError(
+                        'costs must be finite and not negative (got '
+                        f'{float(cost[edge])} from {tail!r} to {head!r})'
+                    )
+        except (TypeError, ValueError, RuntimeError) as error:
+            if isinstance(error, BCMError):
+                raise
+            raise BCMError(f'costs must hold numbers: {error!s:.200}') from None
+        return data
+
     def _edge_names(self, edge: int) -> tuple[Any, Any]:
         """Names of tail and head of an edge."""
         tail, head = self.data.edge_index[:, edge].tolist()
@@ -261,15 +287,20 @@ class NamedPlanner:
         return evaluate(self.planner, self.data, *given)
 
     def plot(
-        self, routes: Route | Plan | Sequence[Route], **kwargs: Any
+        self,
+        routes: Route | Plan | Sequence[Route] | None = None,
+        **kwargs: Any,
     ) -> Axes:
-        """Draws one or several routes on the graph.
+        """Draws the graph, with one or several routes on it.
 
         Args:
-            routes (Route or Plan or Sequence[Route]): What to draw; of a
-                :class:`~bcm_pyg.Plan`, the route that :obj:`query` names.
+            routes (Route or Plan or Sequence[Route], optional): The routes; of
+                a :class:`~bcm_pyg.Plan`, the one that :obj:`query` names.
+                (default: none)
             **kwargs (optional): See :func:`bcm_pyg.plotting.plot_route`.
         """
+        if routes is None:
+            return plot_route(self.data, {}, **kwargs)
         if isinstance(routes, Plan):
             return plot_route(self.data, routes, **kwargs)
         if isinstance(routes, Route):

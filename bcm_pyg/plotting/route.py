@@ -40,7 +40,8 @@ def plot_route(
 
     Args:
         data (torch_geometric.data.Data): The graph; at least two axes.
-        plan (Plan or Mapping[str, Plan]): The routes, or several by name.
+        plan (Plan or Mapping[str, Plan]): The routes, or several by name; with
+            none the graph alone is drawn.
         ax (matplotlib.axes.Axes, optional): Where to draw. (default: a new
             figure of the shape of the graph)
         query (int, optional): Which query of the plan. (default: :obj:`0`)
@@ -72,13 +73,14 @@ def plot_route(
     if found:
         canvas.mark(found[0][0], found[0][-1])
     canvas.finish()
-    canvas.ax.legend(
-        loc='upper center',
-        bbox_to_anchor=(0.5, -0.04),
-        ncols=2,
-        frameon=False,
-        fontsize=9,
-    )
+    if plans:
+        canvas.ax.legend(
+            loc='upper center',
+            bbox_to_anchor=(0.5, -0.04),
+            ncols=2,
+            frameon=False,
+            fontsize=9,
+        )
     return canvas.ax
 
 

@@ -84,6 +84,31 @@ def test_isochrone_and_nearest() -> None:
     assert 'c2' in atlas.isochrone('c2', 0)
 
 
+def test_which_cost() -> None:
+    graph = streets()
+    for _, _, values in graph.edges(data=True):
+        values['toll'] = 2 * values['cost']
+    with pytest.raises(BCMError, match=r"has no 'tolls'.*'cost', 'toll'"):
+        CognitiveMap.learn(graph, cost='tolls')
+    best = nx.dijkstra_path_length(graph, 'a0', 'e4', weight='toll')
+    atlas = learn(graph, cost='toll')
+    assert best <= atlas.route('a0', 'e4').cost * (1 + 1e-6) < 2 * best
+
+
+def test_two_nodes_that_are_left() -> None:
+    """Two towns with three roads between them: nothing to learn."""
+    graph = nx.Graph()
+    for name in range(2):
+        graph.add_node(name, x=float(name), y=0.0)
+    for inn in range(2, 5):
+        graph.add_node(inn, x=0.5, y=float(inn))
+        graph.add_edge(0, inn, cost=float(inn))
+        graph.add_edge(inn, 1, cost=1.0)
+    atlas = CognitiveMap.learn(graph, budget=1e6)
+    assert atlas.model is None
+    assert atlas.route(0, 1).nodes == [0, 2, 1]
+
+
 def test_evaluate() -> None:
     atlas = trained()
     assert atlas.evaluate(20).success_rate == 1
@@ -100,7 +125,9 @@ def test_plot() -> None:
         atlas.alternatives('a0', 'e4'),
     ):
         assert len(atlas.plot(routes).lines) > 0
-    for bad in ([5], 3, 'a0', None):
+    alone = atlas.plot()
+    assert alone.get_legend() is None and len(alone.collections) > 0
+    for bad in ([5], 3, 'a0'):
         with pytest.raises(BCMError, match='routes must be'):
             atlas.plot(bad)
     with pytest.raises(BCMError, match='no routes'):

@@ -91,6 +91,12 @@ def nodes_and_edges(graph: Any) -> tuple[Nodes, Edges]:
     return nodes, Edges(tail, head, values)
 
 
+def edge_names(edges: Edges) -> list[str]:
+    """What attributes of edges are called."""
+    groups = _names(edges.attributes).values()
+    return sorted(name for group in groups for name in group)
+
+
 def cost_name(edges: Edges) -> str:
     """The one attribute that can be meant by costs."""
     names = _names(edges.attributes)
@@ -102,7 +108,7 @@ def cost_name(edges: Edges) -> str:
             f'several edge attributes may be costs, {found!s:.200}: name one '
             "with cost='...'"
         )
-    every = sorted(name for group in names.values() for name in group)
+    every = edge_names(edges)
     raise BCMError(
         f'no edge costs found: edges have {every!s:.200}. Name one with cost='
         "'...', pass cost='length' for straight-line length, or a function "

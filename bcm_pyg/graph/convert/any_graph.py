@@ -22,7 +22,7 @@ from .occupancy import from_occupancy
 from .osm import read_osm
 
 
-def as_graph(graph: Any) -> Data:
+def as_graph(graph: Any, cost: Any = None) -> Data:
     """A planning graph from anything that holds one.
 
     Args:
@@ -30,19 +30,24 @@ def as_graph(graph: Any) -> Data:
             (degrees become metres); a file (see :func:`read_graph`); or an
             occupancy array of two or more dimensions, True or 1 where blocked,
             whose nodes are called by their indices, :obj:`(row, column)`.
+        cost (Any, optional): Which edge attribute holds the costs, as in
+            :func:`~bcm_pyg.planning_graph`, :func:`from_networkx` or
+            :func:`read_graph`. (default: the one that can be meant)
     """
     if isinstance(graph, (str, PathLike)):
-        return read_graph(graph)
+        return read_graph(graph, cost)
     if isinstance(graph, (np.ndarray, Tensor)):
+        if cost is not None:
+            raise BCMError('cells of an occupancy array have no costs to name')
         return _from_array(graph)
     if any(x.__module__.startswith('networkx.') for x in type(graph).__mro__):
-        return _from_networkx(graph)
+        return _from_networkx(graph, cost)
     if not isinstance(graph, (Data, HeteroData)):
         raise BCMError(
             'a graph must be a PyG Data, a networkx graph, a path or an '
             f'occupancy array (got {type(graph).__name__})'
         )
-    return planning_graph(graph)
+    return planning_graph(graph, cost)
 
 
 def read_graph(path: str | PathLike[str], cost: str | None = None) -> Data:
@@ -107,9 +112,10 @@ def _from_array(occupied: np.ndarray | Tensor) -> Data:
     return data
 
 
-def _from_networkx(graph: Any) -> Data:
+def _from_networkx(graph: Any, cost: Any) -> Data:
     nodes, edges = source.nodes_and_edges(graph)
-    return _from_parts(nodes, edges, graph.graph.get('crs'), nodes.labels)
+    crs = graph.graph.get('crs')
+    return _from_parts(nodes, edges, crs, nodes.labels, cost)
 
 
 def _from_parts(
@@ -117,7 +123,7 @@ def _from_parts(
     edges: source.Edges,
     crs: Any,
     labels: list[Any],
-    cost: str | None = None,
+    cost: Any = None,
 ) -> Data:
     """Degrees become metres; streets of OSMnx cost their length."""
     is_osmnx = crs is not None and nodes.have_all(('x', 'y'))
@@ -134,7 +140,7 @@ def _from_parts(
         if 'pos=' not in str(error) and 'cost=' not in str(error):
             raise
         raise BCMError(
-            f'{error} (call bcm_pyg.graph.from_networkx with these arguments, '
-            'or read_graph(path, cost=...) of a file, and pass the result; on '
-            'the command line: --cost)'
+            f'{error} (CognitiveMap.learn has cost=, the command line --cost; '
+            'for other arguments call bcm_pyg.graph.from_networkx, and pass '
+            'the result)'
         ) from None

@@ -103,6 +103,12 @@ def build(
             if position is None:
                 raise BCMError(f"cost='length': {NO_COORDINATES}")
             return planning_graph(raw, cost)
+        if not any(cost in e for e in edges.attributes):
+            every = source.edge_names(edges)
+            raise BCMError(
+                f'the graph has no {cost!r:.80} on its edges: they have '
+                f'{every!s:.200}'
+            )
         values = [item.get(cost) for item in edges.attributes]
     elif callable(cost):
         values = [cost(*edge) for edge in zip(*edges, strict=True)]

@@ -55,6 +55,12 @@ def test_networkx(tmp_path: Path) -> None:
     graph.edges['a', 'b']['length'] = 3.0
     with pytest.raises(BCMError, match=r'cost=.*pass the result'):
         as_graph(graph)
+    assert as_graph(graph, 'length').edge_cost.tolist() == [3, 3]
+    assert as_graph(data, 'length').edge_cost.tolist() == pytest.approx(
+        [715, 715], rel=0.01
+    )
+    with pytest.raises(BCMError, match='no costs to name'):
+        as_graph(np.zeros((2, 2)), 'length')
     nx.write_graphml(graph, tmp_path / 'g.graphml')
     again = read_graph(tmp_path / 'g.graphml', 'length')
     assert again.edge_cost.tolist() == [3, 3]
