@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -76,7 +77,13 @@ class Run(NamedTuple):
 
 
 class Blocks(ABC):
-    """Makes the block of each step of a run."""
+    """Makes the block of each step of a run.
+
+    Attributes:
+        done: The share of the budget that is spent, as the run has it.
+    """
+
+    done: float = 0.0
 
     def __init__(self, run: Run) -> None:
         self.model = run.model
@@ -108,9 +115,11 @@ class OneStepBlocks(Blocks):
         super().__init__(run)
         self.patches = Patches(run.sampler, settings.patch)
         self.own_goals = settings.own_goals
-        follow = partial(_follow, settings.average)
+        self.longest = settings.average
         try:
-            self.average = AveragedModel(run.model, multi_avg_fn=follow).eval()
+            self.average = AveragedModel(
+                run.model, multi_avg_fn=self._follow
+            ).eval()
         except (RuntimeError, TypeError) as error:
             raise BCMError(
                 'one-step targets need a copy of the map for its averaged '
@@ -173,6 +182,22 @@ class OneStepBlocks(Blocks):
         value = scatter_amin(scores, block.source, 0, block.sources.numel())
         return value.masked_fill(block.sources[:, None] == goals, 0)
 
+    @torch.no_grad()
+    def _follow(
+        self,
+        average: Sequence[Tensor],
+        now: Sequence[Tensor],
+        count: Tensor | int,
+    ) -> None:
+        """An average over more and more of the last steps.
+
+        Weights move less and less, as the learning rate falls. An average that
+        lags behind by as much as before keeps values from drifting.
+        """
+        left = max(1 - self.done, 1e-6)
+        steps = min(self.longest, 1 + AVERAGE_SHARE * int(count) / left)
+        torch._foreach_lerp_(list(average), list(now), 1 / steps)
+
     def state(self) -> dict[str, Tensor]:
         """The patches of this round, and the average."""
         patches = self.patches
@@ -200,15 +225,6 @@ class OneStepBlocks(Blocks):
         patches.order.copy_(order)
         patches.patch.copy_(patch)
         patches.taken = taken
-
-
-@torch.no_grad()
-def _follow(
-    longest: int, average: list[Tensor], now: list[Tensor], count: Tensor
-) -> None:
-    """An average over some of the last steps, more and more at first."""
-    steps = min(longest, 1 + AVERAGE_SHARE * int(count))
-    torch._foreach_lerp_(average, now, 1 / steps)
 
 
 class PooledBlocks(Blocks):

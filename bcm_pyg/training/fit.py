@@ -226,6 +226,7 @@ class Trainer:
         progress = self.progress
         self._save()  # an unwritable path is better found out now
         while (done := progress.agreed_done()) < 1:
+            self.blocks.done = done
             self._step(self.blocks.block(progress.history.steps), done)
             if progress.validation_is_due(done):
                 try:
