@@ -27,7 +27,7 @@ def training_seconds(side: int, costs: str, budget: float = 1.0) -> float:
 
 
 #: Steps of the paper's objective for each cell of a grid, before ``--budget``.
-PAPER_STEPS = 32
+PAPER_STEPS = 16
 
 
 def paper_steps(side: int, budget: float = 1.0) -> int:
