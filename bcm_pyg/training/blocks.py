@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Share of the steps so far that an average of the weights looks back.
 AVERAGE_SHARE = 0.007
+#: Of the peak of the learning rate: below, an average looks back farther.
+LOW_RATE = 0.2
 
 
 class Block(NamedTuple):
@@ -189,13 +191,14 @@ class OneStepBlocks(Blocks):
         now: Sequence[Tensor],
         count: Tensor | int,
     ) -> None:
-        """An average over more and more of the last steps.
+        """An average over some of the last steps, more and more at first.
 
-        Weights move less and less, as the learning rate falls. An average that
-        lags behind by as much as before keeps values from drifting.
+        As the learning rate falls, weights move less and less. An average that
+        lags behind by as much as before keeps values from drifting in the end.
         """
-        left = max(1 - self.done, 1e-6)
-        steps = min(self.longest, 1 + AVERAGE_SHARE * int(count) / left)
+        steps = min(self.longest, 1 + AVERAGE_SHARE * int(count))
+        if steps > 1:
+            steps *= max(1.0, LOW_RATE / max(1 - self.done, 1e-6))
         torch._foreach_lerp_(list(average), list(now), 1 / steps)
 
     def state(self) -> dict[str, Tensor]:

@@ -69,14 +69,15 @@ class OneStepTargets(Targets):
     Attributes:
         patch: Sources of a patch, on average.
         own_goals: How many of its goals are in a patch, half of them at most.
-        average: Steps that the average looks back at most; they are a small
-            share of the steps so far, and more as the learning rate falls. 1
-            means the map as it is.
+        average: Steps that the average looks back at most; at first they are a
+            small share of the steps so far, and in the last fifth of the budget
+            they become more, as the learning rate falls. 1 means the map as it
+            is.
     """
 
     patch: int = 16
     own_goals: int = 2
-    average: int = 10_000
+    average: int = 200
 
     def __post_init__(self) -> None:
         for field in fields(self):

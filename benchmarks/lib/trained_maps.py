@@ -300,7 +300,7 @@ def map_budget(grid: Grid, targets: str, args: argparse.Namespace) -> Row:
     if targets == 'paper':
         steps = round(QUICK_STEPS * args.budget)
         if not args.quick:
-            steps = paper_steps(grid.side, args.budget)
+            steps = paper_steps(grid.side, grid.costs, args.budget)
         return {'budget_steps': steps}
     seconds = QUICK_SECONDS * args.budget
     if not args.quick:

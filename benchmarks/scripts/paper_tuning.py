@@ -15,6 +15,7 @@ from benchmarks.lib.flags import flags, parse
 FLAGS = flags(__doc__)
 FLAGS.set_defaults(seeds=[7])
 FLAGS.add_argument('--side', type=int, default=20)
+FLAGS.add_argument('--costs', default='wide')
 FLAGS.add_argument('--steps', type=int, default=4000)
 FLAGS.add_argument('--rows', nargs='+', help='names, such as chosen')
 if __name__ == '__main__':
@@ -34,6 +35,7 @@ from benchmarks.lib.results import Job, Row, results_for, run_jobs
 ROWS: dict[str, dict[str, Any]] = {
     'chosen': {},
     'values of the map as it is': {'targets': OneStepTargets(average=1)},
+    'an average of 200 steps': {'targets': OneStepTargets(average=200)},
     'no goals in their patch': {'targets': OneStepTargets(own_goals=0)},
     'one rate for all': {'encoder_lr': 1.0},
     'lr 2e-3': {'lr': 2e-3},
@@ -90,11 +92,12 @@ def main(given: Sequence[str] | None = None) -> None:
     steps = 20 if args.quick else round(args.steps * args.budget)
     jobs = []
     for seed in args.seeds:
-        grid = Grid('ushape', side, 'wide', seed)
+        grid = Grid('ushape', side, args.costs, seed)
         for name, change in ROWS.items():
             if args.rows and name not in args.rows:
                 continue
-            key = {'name': name, 'side': side, 'costs': 'wide', 'seed': seed}
+            key = {'name': name, 'side': side, 'costs': args.costs}
+            key['seed'] = seed
             key['train_steps'] = steps
 
             def run(change: Any = change, grid: Grid = grid) -> Row:

@@ -48,7 +48,7 @@ SAME = (
 def time_share(row: Row) -> float:
     """The training of a map over the usual one; 1 if there is none."""
     if 'budget_steps' in row:
-        return row['budget_steps'] / paper_steps(row['side'])
+        return row['budget_steps'] / paper_steps(row['side'], row['costs'])
     seconds = row.get('budget_seconds')
     if seconds is None or row['side'] not in SECONDS:
         return 1.0

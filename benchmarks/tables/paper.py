@@ -294,6 +294,7 @@ def tuning() -> str:
     lines = [
         [
             f'{row["side"] ** 2:,}',
+            row['costs'],
             row['seed'],
             f'{row["train_steps"]:,}',
             number(row['train_cpu_seconds'], 0),
@@ -305,7 +306,8 @@ def tuning() -> str:
         for row in Results('paper_tuning').rows
         if 'name' in row  # others are of prototypes
     ]
-    head = ['N', 'seed', 'steps', 'CPU s', 'change', 'SR', 'Gap %', 'MRE %']
+    head = ['N', 'costs', 'seed', 'steps', 'CPU s', 'change']
+    head += ['SR', 'Gap %', 'MRE %']
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
 
 

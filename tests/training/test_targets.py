@@ -23,7 +23,7 @@ from torch_geometric.data import Data
 from bcm_pyg import BCM, BCMError, FitConfig, planning_graph
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.nn import Transition, encoder_resolver
-from bcm_pyg.training import Block, Blocks, OneStepTargets, Run
+from bcm_pyg.training import Block, Blocks, Run
 from bcm_pyg.training.blocks import AVERAGE_SHARE, OneStepBlocks
 from bcm_pyg.training.sampling import PairSampler
 from bcm_pyg.utils import Adjacency, Processes
@@ -210,9 +210,6 @@ def test_one_backup_takes_the_minima_at_the_heads(
     targets.done = 1.0
     with torch.no_grad():
         model.transition.lin3.weight.mul_(2)
-        average.transition.lin3.weight.lerp_(
-            model.transition.lin3.weight, 1 / OneStepTargets().average
-        )
     block = targets.block(5)
     assert_patches(targets, data, block, network_values(average, data))
 

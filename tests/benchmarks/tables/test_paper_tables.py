@@ -212,8 +212,8 @@ def test_tuning(folders):
 
 
 def test_steps_of_the_paper_objective_have_a_share_too():
-    assert time_share(row(budget_steps=paper_steps(40))) == 1
-    half = row(budget_steps=paper_steps(40, 0.5), ended_by='steps')
+    assert time_share(row(budget_steps=paper_steps(40, 'wide'))) == 1
+    half = row(budget_steps=paper_steps(40, 'wide', 0.5), ended_by='steps')
     assert of_the_time([half]) == ' [50 % steps]'
 
 
