@@ -35,7 +35,6 @@ from benchmarks.lib.results import Job, Row, results_for, run_jobs
 ROWS: dict[str, dict[str, Any]] = {
     'chosen': {},
     'values of the map as it is': {'targets': OneStepTargets(average=1)},
-    'an average of 200 steps': {'targets': OneStepTargets(average=200)},
     'no goals in their patch': {'targets': OneStepTargets(own_goals=0)},
     'one rate for all': {'encoder_lr': 1.0},
     'lr 2e-3': {'lr': 2e-3},

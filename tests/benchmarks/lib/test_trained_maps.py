@@ -155,7 +155,7 @@ def test_maps_of_the_paper_have_steps_and_are_kept(folders):
     grid = Grid('open', 6, 'wide', 42)
     args = arguments(quick=False, budget=0.01, same_steps=True)
     job = map_job(grid, 'paper', args)
-    assert job.key['budget_steps'] == paper_steps(6, 0.01) == 12
+    assert job.key['budget_steps'] == paper_steps(6, 'wide', 0.01) == 12
     assert 'budget_seconds' not in job.key
     row = job.run()
     assert row['terminal'] == 'paper' and row['sweeps'] == 1

@@ -203,11 +203,12 @@ def test_learning_curves_of_the_paper_objective(folders):
 
 
 def test_tuning(folders):
-    run = {'name': 'chosen', 'side': 20, 'seed': 7, 'train_steps': 4000}
+    run = {'name': 'chosen', 'side': 20, 'costs': 'mild', 'seed': 7}
+    run['train_steps'] = 4000
     found = {'train_cpu_seconds': 130.4, 'gap': 1.0, 'success_rate': 1.0}
     add('paper_tuning', {'side': 20}, {**run, **found, 'distance_error': 3.0})
     assert lines(tuning())[2:] == [
-        ['400', '7', '4,000', '130', 'chosen', '1.000', '1.00', '3.0']
+        ['400', 'mild', '7', '4,000', '130', 'chosen', '1.000', '1.00', '3.0']
     ]
 
 
