@@ -30,7 +30,9 @@ ROWS = {
     'wide40': Headline('wide', 40, 10),
     'mild40': Headline('mild', 40, 10),
     'uniform40': Headline('uniform', 40, 5),
-    'wide60': Headline('wide', 60, 20),
+    'wide60': Headline('wide', 60, 12),
+    'demo40': Headline('wide', 40, 3),
+    'mid40': Headline('wide', 40, 10, width=96),
     'small40': Headline('wide', 40, 10, width=64, channels=32),
     'tiny40': Headline('wide', 40, 10, width=32, channels=32),
     'wide100': Headline('wide', 100, 15, channels=192),
@@ -64,6 +66,7 @@ from benchmarks.lib.trained_maps import (
 STEP_MS = {
     (20, 128): 9.1,
     (40, 128): 10.1,
+    (40, 96): 10.1,  # no more than that
     (60, 128): 10.4,
     (100, 128): 14.8,
     (200, 128): 19.6,

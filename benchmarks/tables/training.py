@@ -155,28 +155,29 @@ def training_update() -> str:
 
 
 def compact_table() -> str:
-    """One line for each grid: size, and Gap as a mean over seeds."""
+    """One line for each size of map: kilobytes and Gap, all its seeds."""
     rows = Results('compact').rows
     dtypes = list(dict.fromkeys(row['dtype'] for row in rows))
+    fields = ('costs', 'side', 'width', 'channels', 'parameters')
+    groups: dict[tuple, dict[str, list[dict[str, Any]]]] = {}
+    for row in rows:
+        group = groups.setdefault(tuple(row[name] for name in fields), {})
+        group.setdefault(row['dtype'], []).append(row)
     lines = []
-    for side, costs in dict.fromkeys(
-        (row['side'], row['costs']) for row in rows
-    ):
+    for (costs, side, width, channels, parameters), found in groups.items():
         line = [f'U, {costs}, N = {side * side:,}']
+        line.append(f'{parameters:,} ({width}, {channels})')
         for dtype in dtypes:
-            group = [
-                row
-                for row in rows
-                if (row['side'], row['costs'], row['dtype'])
-                == (side, costs, dtype)
-            ]
-            size = max((row['folder_bytes'] for row in group), default=0) / 1e3
-            line += [f'{size:.0f}', _quality(group)] if group else ['-', '-']
+            group = found.get(dtype, [])
+            size = max((row['weight_bytes'] for row in group), default=0) / 1e3
+            line += [f'{size:.1f}', _quality(group)] if group else ['-', '-']
+        first = next(iter(found.values()))
+        line.append(', '.join(str(row['seed']) for row in first))
         lines.append(line)
-    head = ['graph']
+    head = ['graph', 'parameters (width, channels)']
     for dtype in dtypes:
         head += [f'{dtype}: kB', 'Gap %']
-    return markdown(head, lines) if lines else NOT_RUN
+    return markdown([*head, 'seeds'], lines) if lines else NOT_RUN
 
 
 TRAINING_TABLES: dict[str, Callable[[], str]] = {
