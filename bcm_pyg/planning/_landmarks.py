@@ -1,6 +1,8 @@
 """Lower bounds of costs by landmarks, and proofs by them."""
 
+import copy
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
 import torch
@@ -67,6 +69,14 @@ class LandmarkBounds:
             bound[part] = np.fmax.reduce(ahead, axis=1, initial=0)
         bound = np.maximum(bound - MARGIN, 0) * self._unit
         return torch.from_numpy(bound).to(starts.device)
+
+    def on(self, adjacency: Adjacency) -> Self:
+        """The same for a graph of which edges are gone or cost more: what they
+        bound from below has only grown.
+        """
+        out = copy.copy(self)
+        out.adjacency = adjacency
+        return out
 
     def num_bytes(self) -> int:
         """Bytes of what is kept per node."""

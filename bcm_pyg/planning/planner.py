@@ -16,6 +16,7 @@ from bcm_pyg.kernels import load_kernels
 from bcm_pyg.nn.bcm import not_compiled
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import (
+    Adjacency,
     as_ids,
     as_queries,
     check_float,
@@ -143,7 +144,8 @@ class Planner(BasePlanner):
         which some edges are gone, or cost more.
 
         Nodes keep their embeddings, nothing is trained. It is complete, and
-        lower bounds of the whole graph stay lower bounds.
+        shares the landmarks: bounds of the whole graph stay bounds. If an edge
+        is new or costs less, it finds its own.
         """
         if not isinstance(self.scorer, MapScorer):
             raise BCMError('only a planner that reads a BCM can change edges')
@@ -155,7 +157,9 @@ class Planner(BasePlanner):
                 f'{out.adjacency.num_nodes})'
             )
         out.scorer, out.complete = self.scorer.on(out.adjacency), True
-        vars(out).pop('bounds', None)  # they search in the graph they are of
+        vars(out).pop('bounds', None)
+        if self.landmarks > 0 and _is_part(out.adjacency, self.adjacency):
+            vars(out)['bounds'] = self.bounds.on(out.adjacency)
         return out
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
@@ -396,6 +400,13 @@ def _guarantees(
         is_of_paper = isinstance(readout, (Greedy, VisitedGreedy))
         complete = epsilon is not None or not is_of_paper
     return complete, epsilon, int(landmarks)
+
+
+def _is_part(some: Adjacency, whole: Adjacency) -> bool:
+    """Whether a graph has no edges but those of another, at no less cost."""
+    edge = whole.edge_ids(some.src, some.dst)
+    known = (edge >= 0) & (some.exact_cost >= whole.exact_cost[edge])
+    return bool(known.all())
 
 
 def _least_of_each(value: np.ndarray, query: np.ndarray) -> np.ndarray:

@@ -53,6 +53,8 @@ def test_a_view_of_a_view() -> None:
         zip(route.nodes, route.nodes[1:], strict=False)
     )
     assert view.evaluate(20).success_rate == 1
+    # Landmarks are found once, also of the simplified graph.
+    assert view.planner.bounds.arrays is atlas.planner.bounds.arrays
     assert atlas.data.num_edges == view.data.num_edges + len(set(closed))
 
 
