@@ -23,10 +23,12 @@ from bcm_pyg.graph import (
 )
 from bcm_pyg.graph.planning_graph import owner_of, take
 from bcm_pyg.nn import BCM
+from bcm_pyg.nn.encoders.resolver import encoder_class
 from bcm_pyg.planning import Corridor, Planner, Readout
 from bcm_pyg.planning.readouts import resolve_readout
 from bcm_pyg.training import FitConfig, History, fit
 from bcm_pyg.training.snapshots import Recorder, Snapshot
+from bcm_pyg.utils import check_int
 
 from . import folder
 from .folder import Parts
@@ -162,10 +164,10 @@ class CognitiveMap(NamedPlanner):
                 terminal)
         """
         readout = None if readout is None else resolve_readout(readout)
-        if config is None:
-            config = _config(budget, readout, seed)
-        elif not isinstance(config, FitConfig):
-            raise BCMError(f'config must be a FitConfig (got {config!r:.80})')
+        config = _config(config, budget, readout, seed)
+        check_int('snapshots', snapshots, 0)
+        for name in encoder.split('+') if isinstance(encoder, str) else []:
+            encoder_class(name)
         data = largest_component(as_graph(graph, cost))
         core, simplified = data, None
         if simplify:
@@ -182,7 +184,7 @@ class CognitiveMap(NamedPlanner):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             model = BCM.from_data(core, encoder)
-        recorder = Recorder(model, config, snapshots)
+        recorder = Recorder(model, config, int(snapshots))
         history = _fit(model, core, recorder, progress, checkpoint)
         return cls(
             data,
@@ -216,8 +218,8 @@ class CognitiveMap(NamedPlanner):
         model = self.model
         if model is None:
             raise BCMError(
-                'there is no map to explore: on a tree or a ring exact search '
-                'answers'
+                'there is no map to explore, as there was nothing to learn: '
+                'exact search answers'
             )
         names = self._names
         write_explorer(
@@ -283,14 +285,16 @@ class CognitiveMap(NamedPlanner):
 
         Args:
             costs (Mapping or Sequence): New costs by names of tail and head,
-                :obj:`{(u, v): cost}`, or of all edges in the order of
-                :obj:`data.edge_index`.
+                :obj:`{(u, v): cost}`, or a vector of those of all edges, in the
+                order of :obj:`data.edge_index`.
             budget (float, optional): Seconds of training. (default: 60)
             config (FitConfig, optional): How to train, in place of
                 :obj:`budget`. (default: :obj:`None`)
             progress (bool, optional): Whether to show a bar. (default: in a
                 terminal)
         """
+        readout = getattr(self.planner, 'readout', None)
+        config = _config(config, budget, readout)
         data = planning_graph(self._with_costs(costs))
         model, history = copy.deepcopy(self.model), self.history
         simplified, core = self.simplified, data
@@ -298,14 +302,11 @@ class CognitiveMap(NamedPlanner):
             simplified = simplify_graph(data, simplified.node)
             core = simplified.data
         if model is not None:
-            if config is None:
-                config = _config(budget, getattr(self.planner, 'readout', None))
             # A view has fewer edges than what the map was trained on.
             training = dict(model.info.training)
             training.pop('num_edges', None)
             model.info = replace(model.info, training=training)
             history = _fit(model, core, Recorder(model, config, 0), progress)
-        readout = getattr(self.planner, 'readout', None)
         fresh = type(self)(
             data,
             model,
@@ -361,8 +362,20 @@ class CognitiveMap(NamedPlanner):
         )
 
 
-def _config(budget: float, readout: Readout | None, seed: int = 0) -> FitConfig:
-    """Walks need right choices, a corridor (the default) right distances."""
+def _config(
+    config: FitConfig | None,
+    budget: float,
+    readout: Readout | None,
+    seed: int = 0,
+) -> FitConfig:
+    """How to train: as told, else as it suits the readout.
+
+    Walks need right choices, a corridor (the default) right distances.
+    """
+    if config is not None:
+        if not isinstance(config, FitConfig):
+            raise BCMError(f'config must be a FitConfig (got {config!r:.80})')
+        return config
     is_corridor = readout is None or isinstance(readout, Corridor)
     regret = 0.0 if is_corridor else FitConfig.regret
     return FitConfig(time_budget=budget, seed=seed, regret=regret)

@@ -277,6 +277,31 @@ def test_bad_settings_are_found_before_training(
         CognitiveMap.learn(streets(), **settings)
 
 
+@pytest.mark.parametrize(
+    ('settings', 'match'),
+    [
+        ({'snapshots': -1}, 'snapshots must be'),
+        ({'snapshots': 1.5}, 'snapshots must be'),
+        ({'encoder': 'no'}, "unknown encoder 'no'"),
+        ({'encoder': 'landmark+no'}, "unknown encoder 'no'"),
+    ],
+)
+def test_bad_settings_are_found_where_there_is_nothing_to_learn(
+    settings: dict, match: str, tmp_path: Path
+) -> None:
+    towns = nx.path_graph(5)
+    for node in towns:
+        towns.nodes[node]['pos'] = (float(node), 0.0)
+    nx.set_edge_attributes(towns, 1.5, 'cost')
+    with pytest.raises(BCMError, match=match):
+        CognitiveMap.learn(towns, **settings)
+    atlas = CognitiveMap.learn(towns, encoder='landmark+one_hot', snapshots=2)
+    with pytest.raises(BCMError, match='^config must be a FitConfig'):
+        atlas.update({}, config='x')
+    with pytest.raises(BCMError, match='nothing to learn: exact search ans'):
+        atlas.explore(tmp_path / 'page.html')
+
+
 def test_same_seed_same_map_and_random_numbers_stay() -> None:
     before = torch.get_rng_state()
     first, again = learn(streets()), learn(streets())
