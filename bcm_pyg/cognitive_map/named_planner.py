@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from bcm_pyg.metrics import Report, evaluate
 from bcm_pyg.planning import Plan, Planner, Route
 from bcm_pyg.planning.alternatives import alternative_routes
 from bcm_pyg.plotting import plot_route
-from bcm_pyg.utils import Adjacency, check_float, check_int
+from bcm_pyg.utils import Adjacency, check_float, check_int, first_true
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -235,28 +236,25 @@ class NamedPlanner:
         return edge
 
     def _with_costs(self, costs: Any) -> Data:
-        data = copy.copy(self.data)
-        try:
-            if isinstance(costs, Mapping):
-                values = data.edge_cost.new_tensor(list(costs.values()))
-                data.edge_cost = data.edge_cost.clone()
-                data.edge_cost[self._edges(costs)] = values
-            else:
-                data.edge_cost = torch.as_tensor(costs).clone()
-            cost = data.edge_cost
-            if cost.shape == self.data.edge_cost.shape:
-                bad = ~((cost >= 0) & cost.isfinite())
-                if bool(bad.any()):
-                    edge = int(bad.nonzero()[0])
-                    tail, head = self._edge_names(edge)
-                    raise BCMError(
-                        'costs must be finite and not negative (got '
-                        f'{float(cost[edge])} from {tail!r} to {head!r})'
-                    )
-        except (TypeError, ValueError, RuntimeError) as error:
-            if isinstance(error, BCMError):
-                raise
-            raise BCMError(f'costs must hold numbers: {error!s:.200}') from None
+        """The graph with other costs of some edges, or of all."""
+        data, num = copy.copy(self.data), self._adjacency.num_edges
+        if isinstance(costs, Mapping):
+            edge, given = self._edges(costs), list(costs.values())
+            found = np.array([_number(value) for value in given])
+        else:
+            edge, found = torch.arange(num), _numbers(costs, num)
+            given = found.tolist()
+        with np.errstate(over='ignore'):
+            single = found.astype(np.float32)
+        bad = first_true(~(np.isfinite(single) & (found >= 0)))
+        if bad is not None:
+            tail, head = self._edge_names(int(edge[bad]))
+            raise BCMError(
+                'a cost must be a number, finite in float32 and not negative '
+                f'(got {given[bad]!r:.80} from {tail!r} to {head!r})'
+            )
+        cost = data.edge_cost = data.edge_cost.clone()
+        cost[edge] = torch.from_numpy(single).to(cost.device)
         return data
 
     def _edge_names(self, edge: int) -> tuple[Any, Any]:
@@ -362,3 +360,34 @@ def _listed(routes: Any) -> list[Any]:
     if not listed:
         raise BCMError('there are no routes in the list')
     return listed
+
+
+def _number(value: Any) -> float:
+    """A number as a float, NaN for all else."""
+    if isinstance(value, (Tensor, np.ndarray)) and value.ndim == 0:
+        value = value.item()
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    try:
+        return float(value) if is_number else np.nan
+    except OverflowError:  # of a huge int
+        return np.inf
+
+
+def _numbers(values: Any, num: int) -> np.ndarray:
+    """A vector of so many numbers, float64."""
+    got = type(values).__name__
+    try:
+        if isinstance(values, Tensor):
+            values = values.detach().cpu()
+            values = values.double() if values.is_floating_point() else values
+        array = np.asarray(values)
+        if array.dtype.kind in 'iuf' and array.shape == (num,):
+            return array.astype(np.float64)
+        if array.dtype.kind in 'biufc':
+            got = f'shape {array.shape} of {array.dtype}'
+    except (TypeError, ValueError, RuntimeError):  # no array can be made of it
+        pass
+    raise BCMError(
+        'costs must be a dictionary, {(tail, head): cost}, or a vector of '
+        f'{num} numbers, one for each edge (got {got})'
+    )

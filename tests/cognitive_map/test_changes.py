@@ -2,6 +2,8 @@ import copy
 from pathlib import Path
 
 import networkx as nx
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given, settings
@@ -113,12 +115,31 @@ def test_update_by_names_and_in_order() -> None:
         ({('a0', 'a0'): 1.0}, "no edge from 'a0' to 'a0'"),
         ({('a0', 'b0'): 1.0, ('b0', 'a0'): -1.0}, "got -1.0 from 'b0' to 'a0'"),
         ({('a0', 'b0'): float('nan')}, "got nan from 'a0' to 'b0'"),
-        ({('a0', 'b0'): 'x'}, 'must hold numbers'),
+        ({('a0', 'b0'): 1e300}, r"got 1e\+300 from 'a0' to 'b0'"),
+        ({('a0', 'b0'): 10**999}, "got 10+ from 'a0' to 'b0'"),
+        ({('a0', 'b0'): 'x'}, "a number.*got 'x' from 'a0' to 'b0'"),
+        ({('a0', 'b0'): '3'}, "a number.*got '3' from 'a0' to 'b0'"),
+        ({('a0', 'b0'): [1]}, r"a number.*got \[1\] from 'a0' to 'b0'"),
+        ({('a0', 'b0'): [1, 2]}, r"got \[1, 2\] from 'a0' to 'b0'"),
+        ({('a0', 'b0'): torch.ones(1)}, r"got tensor.* from 'a0' to 'b0'"),
+        ({('a0', 'b0'): 1j}, "got 1j from 'a0' to 'b0'"),
+        ({('a0', 'b0'): None}, "got None from 'a0' to 'b0'"),
+        ({('a0', 'b0'): True}, "got True from 'a0' to 'b0'"),
         ({'a0': 1.0}, 'pair of names'),
-        ([1.0], 'edge_cost'),
+        ([1.0], rf'vector of {len(EDGES)} numbers.*got shape \(1,\)'),
         ([-1.0] * len(EDGES), "got -1.0 from 'a0' to 'a1'"),
-        (5, 'edge_cost'),
-        ([1j] * len(EDGES), 'must hold numbers'),
+        ([1e300] * len(EDGES), r"got 1e\+300 from 'a0' to 'a1'"),
+        (3.0, r'vector of .* numbers, .*got shape \(\) of float64'),
+        ([1j] * len(EDGES), 'vector of .* numbers, .*of complex'),
+        (['x'] * len(EDGES), 'vector of .* numbers, .*got list'),
+        ([[1.0], [1.0, 2.0]], 'vector of .* numbers, .*got list'),
+        (torch.ones(len(EDGES)).bool(), 'vector of .* numbers, .*of bool'),
+        (
+            torch.ones(len(EDGES), 1),
+            rf'vector of .*got shape \({len(EDGES)}, 1\)',
+        ),
+        (torch.ones(len(EDGES)).to_sparse(), 'vector of .*got Tensor'),
+        (None, 'vector of .* numbers, .*got NoneType'),
     ],
 )
 def test_bad_costs_change_nothing(costs: object, match: str) -> None:
@@ -127,6 +148,27 @@ def test_bad_costs_change_nothing(costs: object, match: str) -> None:
     with pytest.raises(BCMError, match=match):
         atlas.update(costs, budget=1)
     assert all(vars(atlas)[key] is value for key, value in before.items())
+
+
+@pytest.mark.parametrize(
+    'value',
+    [2, np.float32(2), np.int64(2), torch.tensor(2.0), np.array(2), 2.0],
+)
+def test_numbers_of_all_kinds_are_costs(value: object) -> None:
+    atlas = learn(streets())
+    atlas.update({('a0', 'b0'): value}, config=tiny(steps=1))
+    costs = atlas.data.edge_cost
+    edge = int(atlas._edges([('a0', 'b0')]))
+    assert costs[edge] == 2
+    for same in (costs.tolist(), costs.half(), pd.Series(costs.numpy())[::-1]):
+        atlas._with_costs(same)
+    assert atlas._with_costs(costs.double()).edge_cost.dtype == torch.float32
+
+
+@pytest.mark.parametrize('config', ['x', {'steps': 1}])
+def test_update_checks_its_config(config: object) -> None:
+    with pytest.raises(BCMError, match='^config must be a FitConfig'):
+        trained().update({}, config=config)
 
 
 def test_a_view_can_be_trained_and_saved(tmp_path) -> None:
