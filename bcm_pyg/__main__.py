@@ -37,14 +37,19 @@ def learn(args: argparse.Namespace) -> int:
         raise BCMError(f'{args.out} is a file, and a map is a folder')
     from bcm_pyg import CognitiveMap
 
-    atlas = CognitiveMap.learn(
-        args.graph,
-        args.budget,
-        cost=args.cost,
-        encoder=args.encoder,
-        simplify=not args.full,
-        seed=args.seed,
-    )
+    try:
+        atlas = CognitiveMap.learn(
+            args.graph,
+            args.budget,
+            cost=args.cost,
+            encoder=args.encoder,
+            simplify=not args.full,
+            seed=args.seed,
+        )
+    except BCMError as error:
+        if args.cost is None and 'cost=' in str(error):
+            raise BCMError(f'{error} (here: --cost NAME)') from None
+        raise
     atlas.save(args.out)  # after Ctrl-C, what was learned until then
     facts = {'out': str(args.out), **_facts(atlas)}
     _show(args, facts, f'{atlas} is in {args.out}')

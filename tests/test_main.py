@@ -108,7 +108,9 @@ def test_costs_by_name(tmp_path, capsys):
         graph.edges[ends]['time'] = 60 * graph.edges[ends]['length']
     nx.write_graphml(graph, tmp_path / 'towns.graphml')
     command = f'learn {tmp_path}/towns.graphml --budget 0 --out {tmp_path}/map'
-    assert "['length', 'time']" in refused(command, capsys)
+    message = refused(command, capsys)
+    assert "['length', 'time']" in message and '--cost NAME' in message
+    assert '--cost' not in refused(f'{command} --cost toll', capsys)
     assert not (tmp_path / 'map').exists()
     with pytest.warns(UserWarning, match='untrained'):
         atlas = CognitiveMap.learn(streets('towns'), budget=0)

@@ -143,8 +143,12 @@ class CognitiveMap(NamedPlanner):
                 blocked.
             budget (float, optional): Seconds of training. (default: 300)
             cost (Any, optional): Which edge attribute holds the costs, such as
-                :obj:`"travel_time"`. (default: the one that can be meant; of
-                OSMnx :obj:`"length"`)
+                :obj:`"travel_time"`; :obj:`"length"` is straight-line length if
+                there is none of that name. Of PyG :obj:`Data` also the costs
+                themselves, of networkx also a function of tail, head and
+                attributes. Of files, :obj:`.graphml` alone has a choice; arrays
+                have none. (default: the one that can be meant; of OSMnx
+                :obj:`"length"`)
             encoder (str or torch.nn.Module, optional): As in
                 :meth:`BCM.from_data`. (default: :obj:`"interaction"`; of a
                 graph without coordinates :obj:`"landmark"`, with a warning)

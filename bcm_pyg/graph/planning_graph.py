@@ -216,6 +216,12 @@ def _find_cost(
             f'straight-line length{_candidates(data, edge_index)}'
         )
     if not isinstance(cost, str):
+        if not isinstance(cost, Tensor) and not hasattr(cost, '__array__'):
+            raise BCMError(
+                "cost must be the name of an edge attribute, 'length', or the "
+                'costs themselves in a tensor or an array (got '
+                f'{type(cost).__name__})'
+            )
         return 'cost', cost
     if cost == 'length':
         if data.get('length') is not None:

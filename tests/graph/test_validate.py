@@ -259,8 +259,9 @@ def test_cost_complex():
 @pytest.mark.parametrize('cost', [{1.0, 2.0}, [1.0, 1.0, 1.0]])
 def test_cost_is_no_tensor(cost):
     name = type(cost).__name__
-    message = rf'cost must be a tensor or an array \(got {name}\)'
-    refused(good(edge_cost=cost), f'edge_{message}')
+    message = rf'a tensor or an array \(got {name}\)'
+    refused(good(edge_cost=cost), f'edge_cost must be {message}')
+    message = f"cost must be the name .*'length', or .* in {message}"
     refused(good(), message, cost=cost)
 
 

@@ -137,10 +137,9 @@ def _from_parts(
             cost = 'length'
         return build(nodes, edges, cost, position, lonlat, labels)
     except BCMError as error:
-        if 'pos=' not in str(error) and 'cost=' not in str(error):
+        if 'pos=' not in str(error):
             raise
         raise BCMError(
-            f'{error} (CognitiveMap.learn has cost=, the command line --cost; '
-            'for other arguments call bcm_pyg.graph.from_networkx, and pass '
+            f'{error} (bcm_pyg.graph.from_networkx has pos=: call it, and pass '
             'the result)'
         ) from None

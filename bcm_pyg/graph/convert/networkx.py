@@ -114,8 +114,8 @@ def build(
         values = [cost(*edge) for edge in zip(*edges, strict=True)]
     else:
         raise BCMError(
-            'cost must be the name of an edge attribute or a function (got '
-            f'{cost!r})'
+            "cost must be the name of an edge attribute, 'length' or a "
+            f'function (got {cost!r:.80})'
         )
     numbers = source.as_numbers(values, name, edges.describe)
     if (numbers < 0).any():
