@@ -39,7 +39,7 @@ MOST_KEPT = 0.9
 #: Wider than the default of a planner: twice as many nodes are expanded, in
 #: little more time, for a third of the Gap on roads.
 READOUT = Corridor(radius=10)
-#: For the lower bounds of routes.
+#: For lower bounds of routes and distances, and to guide their searches.
 LANDMARKS = 16
 #: Between two nodes there is nothing to decide.
 FEWEST = 3

@@ -137,8 +137,10 @@ class NamedPlanner:
     ) -> Tensor | float:
         """Estimated cost of each query, :obj:`[B]`; a number for one.
 
-        Costs that a search of :obj:`exact_within` expansions proves are exact
-        (see :meth:`bcm_pyg.Planner.distance`), as all are without a map.
+        No estimate is below the bound of 16 landmarks, which also guide a
+        search of at most :obj:`exact_within` expansions: costs that it proves
+        are exact (see :meth:`bcm_pyg.Planner.distance`), as all are without a
+        map.
         """
         check_int('exact_within', exact_within, 0)
         queries = self._queries(starts, goals)
@@ -150,7 +152,9 @@ class NamedPlanner:
         return float(out[0]) if is_one else out
 
     def distance_matrix(self, starts: Any, goals: Any) -> Tensor:
-        """Estimated costs from each start to each goal, :obj:`[S, G]`."""
+        """Estimated costs from each start to each goal, :obj:`[S, G]`, none
+        below the bound of the landmarks; exact without a map.
+        """
         ends = self._names.nodes(starts), self._names.nodes(goals)
         if isinstance(self.planner, Planner):
             return self.planner.distance_matrix(*ends)
