@@ -123,15 +123,8 @@ def certified(
     those for which the cost from the start and the bound of the rest are less.
     It finds such a route, or proves that there is none.
 
-    Bounds hold up to rounding: relatively :math:`10^{-12}` on small graphs and
-    :math:`10^{-9}` at a million nodes.
-
-    Args:
-        plan (Plan): Routes of connected queries.
-        bounds (LandmarkBounds): Lower bounds on its graph.
-        starts (torch.Tensor): :obj:`[B]`.
-        goals (torch.Tensor): :obj:`[B]`.
-        epsilon (float): :math:`\epsilon`.
+    Queries must be connected. Bounds hold up to rounding: relatively
+    :math:`10^{-12}` on small graphs and :math:`10^{-9}` at a million nodes.
     """
     plan = with_bounds(plan, bounds, starts, goals)
     doubtful = plan.cost > (1 + epsilon) * plan.lower_bound

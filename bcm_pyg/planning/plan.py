@@ -361,12 +361,9 @@ class Plan:
         )
 
     def cheaper(self, query: Tensor, other: Plan) -> Plan:
-        """The plan with routes of another one where those cost less. Expansions
-        are added, and of the lower bounds the higher one holds.
-
-        Args:
-            query (torch.Tensor): Which queries the other plan is of.
-            other (Plan): The other plan.
+        """The plan with routes of another one, which is of these queries, where
+        those cost less. Expansions are added, and of the lower bounds the
+        higher one holds.
         """
         order = torch.arange(len(self), device=self.success.device)
         better = other.cost < self.cost[query]

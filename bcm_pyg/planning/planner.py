@@ -16,7 +16,6 @@ from bcm_pyg.kernels import load_kernels
 from bcm_pyg.nn.bcm import not_compiled
 from bcm_pyg.typing import Ids
 from bcm_pyg.utils import (
-    Adjacency,
     as_ids,
     as_queries,
     check_float,
@@ -158,7 +157,7 @@ class Planner(BasePlanner):
             )
         out.scorer, out.complete = self.scorer.on(out.adjacency), True
         vars(out).pop('bounds', None)
-        if self.landmarks > 0 and _is_part(out.adjacency, self.adjacency):
+        if self.landmarks > 0 and out.adjacency.is_part_of(self.adjacency):
             vars(out)['bounds'] = self.bounds.on(out.adjacency)
         return out
 
@@ -249,15 +248,13 @@ class Planner(BasePlanner):
     ) -> np.ndarray:
         """Costs by the map, between what landmarks and a search prove."""
         full = self._full
-        ends = Ends.of_nodes(starts, goals)
-        if full is not None:
-            ends = full.ends(starts, goals)
+        ends_of = Ends.of_nodes if full is None else full.ends
+        ends = ends_of(starts, goals)
         lower, upper = np.zeros(starts.size), np.full(starts.size, np.inf)
         if exact_within > 0:
             bounds = self.bounds if self.landmarks > 0 else None
-            lower, upper = near_bounds(
-                self.adjacency, ends, exact_within, bounds
-            )
+            proven = near_bounds(self.adjacency, ends, exact_within, bounds)
+            lower, upper = proven
         cost, left = upper.copy(), np.flatnonzero(lower < upper)
         if left.size > 0:
             value = self._least_values(Ends(*(end[left] for end in ends)))
@@ -318,11 +315,8 @@ class Planner(BasePlanner):
     def _is_compiled(self) -> bool:
         """Whether kernels know the values: no edge is dead for some goals."""
         is_here = self.adjacency.device.type == 'cpu'
-        return (
-            is_here
-            and self.reachability.symmetric
-            and compiled_map(self.scorer) is not None
-        )
+        is_known = is_here and self.reachability.symmetric
+        return is_known and compiled_map(self.scorer) is not None
 
     def _values(self, starts: Tensor, goals: Tensor) -> Tensor:
         """What the map says of each query, at least what landmarks prove."""
@@ -359,10 +353,6 @@ class Planner(BasePlanner):
         value = scatter_amin(score, source, 0, starts.numel())
         return value.masked_fill(starts == goals, 0)
 
-    def storage_bytes(self) -> int:
-        """The same as :meth:`cache_bytes`."""
-        return self.cache_bytes()
-
     def cache_bytes(self) -> int:
         """Bytes that the planner keeps besides map and graph."""
         num_bytes = 0
@@ -373,6 +363,8 @@ class Planner(BasePlanner):
         if 'bounds' in vars(self):
             num_bytes += self.bounds.num_bytes()
         return num_bytes
+
+    storage_bytes = cache_bytes
 
     def __repr__(self) -> str:
         name = type(self).__name__
@@ -400,13 +392,6 @@ def _guarantees(
         is_of_paper = isinstance(readout, (Greedy, VisitedGreedy))
         complete = epsilon is not None or not is_of_paper
     return complete, epsilon, int(landmarks)
-
-
-def _is_part(some: Adjacency, whole: Adjacency) -> bool:
-    """Whether a graph has no edges but those of another, at no less cost."""
-    edge = whole.edge_ids(some.src, some.dst)
-    known = (edge >= 0) & (some.exact_cost >= whole.exact_cost[edge])
-    return bool(known.all())
 
 
 def _least_of_each(value: np.ndarray, query: np.ndarray) -> np.ndarray:
