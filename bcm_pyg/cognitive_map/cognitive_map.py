@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
@@ -24,7 +25,7 @@ from bcm_pyg.graph import (
 from bcm_pyg.graph.planning_graph import owner_of, take
 from bcm_pyg.nn import BCM
 from bcm_pyg.nn.encoders.resolver import encoder_class
-from bcm_pyg.planning import Corridor, Planner, Readout
+from bcm_pyg.planning import Corridor, Planner, Readout, choose_corridor
 from bcm_pyg.planning.readouts import resolve_readout
 from bcm_pyg.training import FitConfig, History, fit
 from bcm_pyg.training.snapshots import Recorder, Snapshot
@@ -36,9 +37,6 @@ from .named_planner import NamedPlanner
 
 #: A graph of which more nodes stay is not simplified: it would not pay.
 MOST_KEPT = 0.9
-#: Wider than the default of a planner: twice as many nodes are expanded, in
-#: little more time, for a third of the Gap on roads.
-READOUT = Corridor(radius=10)
 #: For lower bounds of routes and distances, and to guide their searches.
 LANDMARKS = 16
 #: Between two nodes there is nothing to decide.
@@ -64,7 +62,7 @@ class CognitiveMap(NamedPlanner):
         simplified (SimplifiedGraph, optional): The graph simplified. (default:
             :obj:`None`)
         readout (Readout or str, optional): How routes are read. (default:
-            :class:`Corridor(10) <bcm_pyg.planning.Corridor>`)
+            :class:`~bcm_pyg.planning.Corridor`)
         history (History, optional): Of the training. (default: an empty one)
         snapshots (Sequence[Snapshot], optional): Maps from the training.
             (default: none)
@@ -105,7 +103,6 @@ class CognitiveMap(NamedPlanner):
         planner: Planner | Dijkstra = Dijkstra(data)
         if model is not None:
             graph = data if simplified is None else simplified
-            readout = READOUT if readout is None else readout
             planner = Planner(model, graph, readout, landmarks=LANDMARKS)
         super().__init__(data, planner)
         self.simplified = simplified
@@ -155,7 +152,8 @@ class CognitiveMap(NamedPlanner):
             config (FitConfig, optional): How to train, in place of
                 :obj:`budget` and :obj:`seed`. (default: :obj:`None`)
             readout (Readout or str, optional): How routes are read. (default:
-                :class:`Corridor(10) <bcm_pyg.planning.Corridor>`)
+                the corridor that :func:`~bcm_pyg.planning.choose_corridor`
+                finds after training, in some seconds more)
             simplify (bool, optional): Whether to simplify the graph, where it
                 pays. (default: :obj:`True`)
             snapshots (int, optional): How many maps to keep from the training,
@@ -190,7 +188,7 @@ class CognitiveMap(NamedPlanner):
             model = BCM.from_data(core, encoder)
         recorder = Recorder(model, config, int(snapshots))
         history = _fit(model, core, recorder, progress, checkpoint)
-        return cls(
+        out = cls(
             data,
             model,
             simplified=simplified,
@@ -198,6 +196,13 @@ class CognitiveMap(NamedPlanner):
             history=history,
             snapshots=recorder.snapshots,
         )
+        planner = out.planner
+        if readout is None and isinstance(planner, Planner):
+            # Who does not want to wait for it has a map all the same.
+            with suppress(KeyboardInterrupt):
+                if not history.interrupted:
+                    planner.readout = choose_corridor(planner, seed=config.seed)
+        return out
 
     def explore(
         self,

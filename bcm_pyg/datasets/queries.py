@@ -25,8 +25,14 @@ def sample_queries(
     Returns:
         The starts :obj:`[num]` and the goals :obj:`[num]`.
     """
+    return sample_pairs(Adjacency.from_data(planning_graph(data)), num, seed)
+
+
+def sample_pairs(
+    adjacency: Adjacency, num: int, seed: int = 42
+) -> tuple[Tensor, Tensor]:
+    """The same of the edges of a graph."""
     check_int('num', num, 0)
-    adjacency = Adjacency.from_data(planning_graph(data))
     label = adjacency.reachability.strong.cpu().numpy()
 
     nodes = np.argsort(label, kind='stable')  # component by component

@@ -3,6 +3,7 @@
 from ._landmarks import LandmarkBounds
 from ._map_scorer import MapScorer
 from .base import BasePlanner, EdgeScores, Readout, Scorer
+from .choose_corridor import choose_corridor
 from .distributed import plan_distributed
 from .plan import Plan, Route
 from .plan_turns import plan_turns
@@ -34,6 +35,7 @@ __all__ = [
     'Route',
     'Scorer',
     'VisitedGreedy',
+    'choose_corridor',
     'plan_distributed',
     'plan_turns',
 ]

@@ -142,10 +142,14 @@ class BasePlanner(ABC):
         self.graph = self._fingerprint if full is None else fingerprint(full)
 
     @property
+    def full_adjacency(self) -> Adjacency:
+        """The edges of the graph that queries are on."""
+        return self.adjacency if self._full is None else self._full.full
+
+    @property
     def num_nodes(self) -> int:
         """Nodes of the graph that queries are on."""
-        adjacency = self.adjacency if self._full is None else self._full.full
-        return adjacency.num_nodes
+        return self.full_adjacency.num_nodes
 
     @property
     def reachability(self) -> Reachability:

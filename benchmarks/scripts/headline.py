@@ -48,7 +48,7 @@ if __name__ == '__main__':
 
 import torch
 
-from bcm_pyg import BCM
+from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.planning import Corridor, VisitedGreedy
 from benchmarks.lib.graphs import Grid, Queries, sampled
 from benchmarks.lib.measure import distance_error, planner_of, quality
@@ -74,12 +74,6 @@ STEP_MS = {
     (40, 32): 4.6,
 }
 QUICK_STEPS = 20
-
-
-def block_of(model: BCM) -> str:
-    """Sources and goals of a step of the training of a map."""
-    config = model.info.training['config']
-    return f'{config["sources"]} x {config["goals"]}'
 
 
 def measure_headline(row: Headline, key: Row, keep: bool) -> Row:
@@ -112,6 +106,7 @@ def measure_headline(row: Headline, key: Row, keep: bool) -> Row:
     walk = planner_of(model, data, None, VisitedGreedy())
     corridor = planner_of(model, data, None, Corridor())
     near = quality(corridor, data, queries)
+    search = quality(Dijkstra(data), data, queries)
     return {
         'map': name,
         'ended_by': ended_by(model),
@@ -119,7 +114,6 @@ def measure_headline(row: Headline, key: Row, keep: bool) -> Row:
         'train_seconds': training['train_seconds'],
         'train_cpu_seconds': training['cpu_seconds'],
         'train_steps': training['steps'],
-        'block': block_of(model),
         'trained_commit': training['trained_commit'],
         'curve': training['learning'],
         'parameters': model.num_parameters(),
@@ -128,6 +122,7 @@ def measure_headline(row: Headline, key: Row, keep: bool) -> Row:
         **quality(walk, data, queries),
         'distance_error': distance_error(walk, queries),
         **{f'corridor_{field}': value for field, value in near.items()},
+        'dijkstra_expansions': search['expansions'],
     }
 
 

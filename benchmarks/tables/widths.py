@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 
 from benchmarks.lib.results import Results, Row
 from benchmarks.tables.markdown import NOT_RUN, markdown, number, spread
 from benchmarks.tables.paper_numbers import published_gap
 
 GRAPHS = {'ushape40': 'U, wide, N = 1600', 'ushape100': 'U, wide, N = 10,000'}
+#: Rows of the headline that stand in README.md.
+SHORT = (
+    'wide20',
+    'wide40',
+    'small40',
+    'tiny40',
+    'wide60',
+    'wide100',
+    'wide200',
+)
 CLOCKS = {'cpu': 'CPU s, one thread', 'wall': 's, all cores'}
 
 
@@ -52,18 +63,22 @@ def widths_table() -> str:
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
 
 
-def headline_table() -> str:
-    """One line for each row of the headline, all its seeds."""
-    fields = ('costs', 'side', 'width', 'channels', 'budget_minutes', 'block')
+def headline_table(names: Collection[str] = ()) -> str:
+    """One line for each row of the headline, or for some, all their seeds."""
+    fields = ('costs', 'side', 'width', 'channels', 'budget_minutes')
     groups = _groups('headline', *fields)
     lines = []
+    if names:
+        groups = {
+            key: rows for key, rows in groups.items() if rows[0]['row'] in names
+        }
 
     def place(key: tuple) -> tuple:
         costs, side, width, *_ = key
         return ('wide', 'mild', 'uniform').index(costs), side, -width
 
     for key in sorted(groups, key=place):
-        costs, side, width, channels, minutes, block = key
+        costs, side, width, channels, minutes = key
         rows = groups[key]
         first = rows[0]
         lines.append(
@@ -73,19 +88,25 @@ def headline_table() -> str:
                 f'{first["int8_bytes"] / 1e3:.0f}',
                 f'{minutes:g}',
                 number(first['train_steps'], 0),
-                block,
                 f'{min(row["success_rate"] for row in rows):.3f}',
                 spread([row['gap'] for row in rows], 2),
                 spread([row['corridor_gap'] for row in rows], 3),
+                spread([_expanded(row) for row in rows], 0),
                 spread([row['distance_error'] for row in rows], 1),
                 published_gap(costs, side),
                 ', '.join(str(row['seed']) for row in rows),
             ]
         )
     head = ['graph', 'parameters (width, channels)', 'kB in int8', 'minutes']
-    head += ['steps', 'block', 'SR', 'Gap %', 'Corridor Gap %', 'MRE %']
+    head += ['steps', 'SR', 'Gap %', 'Corridor Gap %', 'expanded %', 'MRE %']
     head += ['Gap % in the paper', 'seeds']
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
+
+
+def _expanded(row: Row) -> float:
+    """Nodes that a corridor expands, in percent of those Dijkstra settles."""
+    share: float = row['corridor_expansions'] / row['dijkstra_expansions']
+    return 100 * share
 
 
 def tuning_table() -> str:
@@ -139,6 +160,7 @@ def distillation_table() -> str:
 
 WIDTH_TABLES: dict[str, Callable[[], str]] = {
     'headline': headline_table,
+    'headline_short': partial(headline_table, SHORT),
     'widths': widths_table,
     'tuning': tuning_table,
     'distillation': distillation_table,

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from bcm_pyg import BCMError, CognitiveMap, Planner, Route
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import weighted_grid
+from bcm_pyg.planning import BestFirst, Corridor, choose_corridor
 
 
 def cost_of(graph: nx.DiGraph, nodes: list[str]) -> float:
@@ -336,3 +337,17 @@ def test_training_suits_the_readout(readout: str | None) -> None:
         regret = atlas.model.info.training['config']['regret']
         assert (regret > 0) == (readout == 'greedy')
         atlas.update({('a0', 'a1'): 9.0}, 0.01, progress=False)
+
+
+def test_the_corridor_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    atlas = learn(streets())
+    chosen = choose_corridor(Planner(atlas.model, atlas.simplified))
+    assert atlas.planner.readout == chosen
+    assert learn(streets(), readout='best_first').planner.readout == BestFirst()
+
+    def impatient(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    module = 'bcm_pyg.cognitive_map.cognitive_map'
+    monkeypatch.setattr(f'{module}.choose_corridor', impatient)
+    assert learn(streets()).planner.readout == Corridor()  # the map is not lost
