@@ -296,8 +296,8 @@ def take(data: Data, key: str, ids: Tensor) -> object:
     if isinstance(value, np.ndarray):
         return value.take(ids.cpu().numpy(), axis=dim)
     ids = ids.to(value.device)
-    if value.dim() == 1:  # index_select lacks some types there
-        return value[ids]
+    if value.dim() == 1 and not value.is_sparse:
+        return value[ids]  # index_select lacks some types there
     return value.index_select(dim, ids)
 
 
