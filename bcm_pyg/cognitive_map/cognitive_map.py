@@ -32,6 +32,7 @@ from bcm_pyg.training.snapshots import Recorder, Snapshot
 from bcm_pyg.utils import check_int
 
 from . import folder
+from .changes import edge_ids, with_costs
 from .folder import Parts
 from .named_planner import NamedPlanner
 
@@ -263,8 +264,8 @@ class CognitiveMap(NamedPlanner):
         own = (None, fingerprint(planner.data))
         if model and model.info.fingerprint not in own:
             raise BCMError(
-                'a view with closed edges cannot be saved: save the map that '
-                'it is of, or train the view with update({}) first'
+                'a copy with closed edges cannot be saved: save the map that '
+                'it is of, or train the copy with update({}) first'
             )
         known = self.history, self.snapshots
         parts = Parts(self.data, self.simplified, self.model, readout, *known)
@@ -295,7 +296,9 @@ class CognitiveMap(NamedPlanner):
         Args:
             costs (Mapping or Sequence): New costs by names of tail and head,
                 :obj:`{(u, v): cost}`, or a vector of those of all edges, in the
-                order of :obj:`data.edge_index`.
+                order of :obj:`data.edge_index`. If the graph was undirected (of
+                networkx, or GraphML), a name means both directions, unless the
+                dictionary names the other one, too. Self-loops are skipped.
             budget (float, optional): Seconds of training. (default: 60)
             config (FitConfig, optional): How to train, in place of
                 :obj:`budget`. (default: :obj:`None`)
@@ -304,7 +307,7 @@ class CognitiveMap(NamedPlanner):
         """
         readout = getattr(self.planner, 'readout', None)
         config = _config(config, budget, readout)
-        data = planning_graph(self._with_costs(costs))
+        data = planning_graph(with_costs(costs, self.data, self._names))
         model, history = copy.deepcopy(self.model), self.history
         simplified, core = self.simplified, data
         if simplified is not None:
@@ -327,16 +330,18 @@ class CognitiveMap(NamedPlanner):
         return history
 
     def close(self, edges: Iterable[tuple[Any, Any]]) -> Self:
-        """A view that never uses some edges; this map is not changed.
+        """A copy that never uses some edges; this map is not changed.
 
         Nothing is trained. Goals that can still be reached are reached, and
-        lower bounds are those of the graph without the edges, or lower.
+        lower bounds are those of the graph without the edges, or lower. The
+        copy stays as it is when this map is updated: close again then.
 
         Args:
-            edges (Iterable): Pairs of names, tail and head. To close a street
-                in both directions, give both.
+            edges (Iterable): Pairs of names, tail and head. If the graph was
+                undirected (of networkx, or GraphML), a pair closes both
+                directions, otherwise give both. Self-loops are skipped.
         """
-        closed = self._edges(edges)
+        closed, _ = edge_ids(edges, self.data, self._names)
         is_open = torch.ones(self._adjacency.num_edges, dtype=torch.bool)
         is_open[closed] = False
         kept = is_open.nonzero().squeeze(1)

@@ -183,6 +183,7 @@ class Names:
         if self._num_dropped:
             text += (
                 f'. {self._num_dropped} nodes outside of the largest component '
-                'were dropped'
+                'were dropped: pass only names that are left, those in .names '
+                'of a CognitiveMap, and edges between them'
             )
         return text

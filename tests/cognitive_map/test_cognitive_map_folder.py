@@ -107,6 +107,7 @@ def test_other_attributes_and_readout(tmp_path: Path) -> None:
         *((name, torch.zeros(3)) for name in ('batch', '_a', 'a b', 'to_dict')),
         *((name, torch.zeros(3)) for name in ('names', 'simplified_nodes')),
         *((name, 'x') for name in ('blocked', 'lonlat', 'dropped_nodes')),
+        ('undirected', 'x'),
         *((name, torch.zeros(3)) for name in ('grid_size', 'matrix_axes')),
         ('a', torch.zeros(3, dtype=torch.complex64)),
         ('a', torch.zeros(3, dtype=torch.uint16)),
@@ -247,6 +248,7 @@ def test_changed_configs(change, tmp_path: Path) -> None:
         ('lonlat', lambda x: torch.zeros(3)),
         ('grid_size', lambda x: torch.zeros(1, 2)),
         ('dropped_nodes', lambda x: torch.zeros(3)),
+        ('undirected', lambda x: torch.zeros(3)),
         ('batch', lambda x: torch.zeros(3)),
     ],
 )
