@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph.names import Names
+from bcm_pyg.graph.planning_graph import owner_of, take
 from bcm_pyg.utils import Adjacency, first_true
 
 
@@ -50,6 +51,21 @@ def edge_ids(
         edge = torch.cat([edge, back[more]])
         position = torch.cat([position, position[more]])
     return edge, position
+
+
+def without_edges(
+    pairs: Iterable[tuple[Any, Any]], data: Data, names: Names
+) -> Data:
+    """The graph without some edges, and without what belongs to them."""
+    is_open = torch.ones(int(data.num_edges), dtype=torch.bool)
+    is_open[edge_ids(pairs, data, names)[0]] = False
+    kept = is_open.nonzero().squeeze(1)
+    sizes = int(data.num_nodes), int(data.num_edges)
+    out = copy.copy(data)
+    for key, value in data.to_dict().items():
+        if owner_of(key, value, *sizes) == 'edge':
+            out[key] = take(data, key, kept)
+    return out
 
 
 def with_costs(costs: Any, data: Data, names: Names) -> Data:

@@ -22,7 +22,6 @@ from bcm_pyg.graph import (
     planning_graph,
     simplify_graph,
 )
-from bcm_pyg.graph.planning_graph import owner_of, take
 from bcm_pyg.nn import BCM
 from bcm_pyg.nn.encoders.resolver import encoder_class
 from bcm_pyg.planning import Corridor, Planner, Readout, choose_corridor
@@ -32,7 +31,7 @@ from bcm_pyg.training.snapshots import Recorder, Snapshot
 from bcm_pyg.utils import check_int
 
 from . import folder
-from .changes import edge_ids, with_costs
+from .changes import with_costs, without_edges
 from .folder import Parts
 from .named_planner import NamedPlanner
 
@@ -326,8 +325,29 @@ class CognitiveMap(NamedPlanner):
             readout=readout,
             history=history,
         )
+        if isinstance(self.planner, Planner):
+            epsilon = self.planner.epsilon
+            fresh = fresh.with_readout(self.planner.readout, epsilon=epsilon)
         vars(self).update(vars(fresh))
         return history
+
+    def with_readout(
+        self, readout: Readout | str, *, epsilon: float | None = None
+    ) -> Self:
+        r"""A copy whose routes are read in another way; graph and map are
+        shared. Where there is no map, exact search goes on to answer.
+
+        Args:
+            readout (Readout or str): How routes are read, or its name.
+            epsilon (float, optional): If given, every route is proven to cost
+                at most :math:`1 + \epsilon` times the best one (see
+                :class:`~bcm_pyg.Planner`). A saved map does not keep it.
+                (default: :obj:`None`)
+        """
+        out, planner = copy.copy(self), self.planner
+        if isinstance(planner, Planner):
+            out.planner = planner.with_readout(readout, epsilon=epsilon)
+        return out
 
     def close(self, edges: Iterable[tuple[Any, Any]]) -> Self:
         """A copy that never uses some edges; this map is not changed.
@@ -341,16 +361,8 @@ class CognitiveMap(NamedPlanner):
                 undirected (of networkx, or GraphML), a pair closes both
                 directions, otherwise give both. Self-loops are skipped.
         """
-        closed, _ = edge_ids(edges, self.data, self._names)
-        is_open = torch.ones(self._adjacency.num_edges, dtype=torch.bool)
-        is_open[closed] = False
-        kept = is_open.nonzero().squeeze(1)
         out = copy.copy(self)
-        sizes = int(self.data.num_nodes), int(self.data.num_edges)
-        data = copy.copy(self.data)
-        for key, value in self.data.to_dict().items():
-            if owner_of(key, value, *sizes) == 'edge':
-                data[key] = take(self.data, key, kept)
+        data = without_edges(edges, self.data, self._names)
         out.data = planning_graph(data)
         if not isinstance(self.planner, Planner):
             out.planner = Dijkstra(out.data)

@@ -6,12 +6,18 @@ import numpy as np
 import pytest
 import torch
 from small_atlas import learn, streets, trained
+from small_fits import tiny
 from torch_geometric.data import Data
 
 from bcm_pyg import BCMError, CognitiveMap, Planner, Route
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import weighted_grid
-from bcm_pyg.planning import BestFirst, Corridor, choose_corridor
+from bcm_pyg.planning import (
+    BestFirst,
+    Corridor,
+    VisitedGreedy,
+    choose_corridor,
+)
 
 
 def cost_of(graph: nx.DiGraph, nodes: list[str]) -> float:
@@ -337,6 +343,34 @@ def test_training_suits_the_readout(readout: str | None) -> None:
         regret = atlas.model.info.training['config']['regret']
         assert (regret > 0) == (readout == 'greedy')
         atlas.update({('a0', 'a1'): 9.0}, 0.01, progress=False)
+
+
+def test_another_readout() -> None:
+    graph, atlas = streets(), learn(streets())
+    walks = atlas.with_readout('visited_greedy')
+    assert walks.planner.readout == VisitedGreedy()
+    assert isinstance(atlas.planner.readout, Corridor)
+    assert walks.model is atlas.model and walks.data is atlas.data
+    assert walks.planner.scorer is atlas.planner.scorer
+    proven = walks.with_readout(Corridor(0), epsilon=0)
+    for _ in range(2):
+        for route in proven.routes(proven.names, 'e4'):
+            best = nx.shortest_path_length(graph, route.start, 'e4', 'cost')
+            assert route.cost == pytest.approx(best)
+        changed = {edge: 2 + len(edge[1]) for edge in graph.edges}
+        nx.set_edge_attributes(graph, changed, 'cost')
+        proven.update(changed, config=tiny(steps=1))
+    assert proven.close([('a0', 'a1')]).planner.epsilon == 0
+    with pytest.raises(BCMError, match='readout'):
+        atlas.with_readout('sideways')
+    tree = CognitiveMap(atlas.data)
+    assert tree.with_readout('greedy').route('a0', 'e4').success
+
+
+def test_a_map_of_the_simplified_graph_is_missing_it() -> None:
+    atlas = trained()
+    with pytest.warns(UserWarning, match='simplified= of CognitiveMap'):
+        CognitiveMap(atlas.data, atlas.model)
 
 
 def test_the_corridor_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
