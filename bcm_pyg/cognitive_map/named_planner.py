@@ -20,7 +20,7 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.export import to_geojson
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.graph.names import Names
-from bcm_pyg.metrics import Report, evaluate
+from bcm_pyg.metrics import NUM_QUERIES, Report, evaluate
 from bcm_pyg.planning import Plan, Planner, Route
 from bcm_pyg.planning.alternatives import alternative_routes
 from bcm_pyg.plotting import plot_route
@@ -221,7 +221,7 @@ class NamedPlanner:
         return Adjacency.from_data(self.data)
 
     def evaluate(
-        self, queries: Any = 1000, goals: Any = None, *, seed: int = 42
+        self, queries: Any = None, goals: Any = None, *, seed: int = 42
     ) -> Report:
         """Compares routes with exact search.
 
@@ -232,9 +232,12 @@ class NamedPlanner:
             seed (int, optional): Of the draw. (default: :obj:`42`)
         """
         if goals is None:
+            queries = NUM_QUERIES if queries is None else queries
             check_int('queries', queries, 1)
             drawn = sample_queries(self.data, queries, seed)
             return evaluate(self.planner, self.data, *drawn)
+        if queries is None:
+            raise BCMError('goals need starts: evaluate(starts, goals)')
         given = self._queries(queries, goals)
         return evaluate(self.planner, self.data, *given)
 
@@ -289,13 +292,13 @@ class NamedPlanner:
             if not isinstance(route, Route):
                 kind = type(route).__name__
                 raise BCMError(f'routes must be of this map (got {kind})')
+        try:
+            found = [self._names.nodes(route.nodes) for route in routes]
+        except BCMError as error:
+            raise BCMError(f'routes must be of this map: {error}') from None
+        none = np.array([-1])
         nodes = pad_sequence(
-            [
-                torch.from_numpy(self._names.nodes(route.nodes))
-                if route.nodes
-                else torch.tensor([-1])
-                for route in routes
-            ],
+            [torch.from_numpy(x if x.size > 0 else none) for x in found],
             batch_first=True,
             padding_value=-1,
         )

@@ -117,7 +117,7 @@ def build(
     else:
         raise BCMError(
             "cost must be the name of an edge attribute, 'length' or a "
-            f'function (got {cost!r:.80})'
+            f'function (got {type(cost).__name__})'
         )
     numbers = source.as_numbers(values, name, edges.describe)
     if (numbers < 0).any():
