@@ -356,6 +356,14 @@ def test_same_seed_same_map_and_random_numbers_stay() -> None:
     assert torch.equal(first.distance(*ends), again.distance(*ends))
 
 
+def test_labels_of_a_pyg_graph_are_names() -> None:
+    data = weighted_grid('open', side=4, costs='mild', seed=1)
+    data.node_id = [f'corner {number}' for number in range(16)]
+    atlas = CognitiveMap.learn(data, steps=2, readout='corridor')
+    route = atlas.route('corner 0', 'corner 15')
+    assert route.success and route.nodes[0] == 'corner 0'
+
+
 @pytest.mark.parametrize(
     ('graph', 'match'),
     [
