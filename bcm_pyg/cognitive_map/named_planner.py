@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +20,11 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.export import to_geojson
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.graph.names import Names
-from bcm_pyg.metrics import Report, evaluate
+from bcm_pyg.metrics import NUM_QUERIES, Report, evaluate
 from bcm_pyg.planning import Plan, Planner, Route
 from bcm_pyg.planning.alternatives import alternative_routes
 from bcm_pyg.plotting import plot_route
-from bcm_pyg.utils import Adjacency, check_float, check_int, first_true
+from bcm_pyg.utils import Adjacency, check_float, check_int
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -218,60 +216,12 @@ class NamedPlanner:
             out[part] = dijkstra(graph, indices=starts[part])[:, goals]
         return out
 
-    def _edges(self, pairs: Iterable[tuple[Any, Any]]) -> Tensor:
-        """Ids of the edges between pairs of names."""
-        if not isinstance(pairs, Iterable):
-            raise BCMError(
-                'edges must be a list of pairs of names, tail and head (got '
-                f'{pairs!r:.80})'
-            )
-        listed = list(pairs)
-        for pair in listed:
-            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise BCMError(
-                    f'an edge is a pair of names, tail and head (got '
-                    f'{pair!r:.80})'
-                )
-        ends = [[self._names.node(pair[i]) for pair in listed] for i in (0, 1)]
-        edge = self._adjacency.edge_ids(*torch.tensor(ends, dtype=torch.long))
-        if bool((edge < 0).any()):
-            bad = listed[int((edge < 0).nonzero()[0])]
-            raise BCMError(f'there is no edge from {bad[0]!r} to {bad[1]!r}')
-        return edge
-
-    def _with_costs(self, costs: Any) -> Data:
-        """The graph with other costs of some edges, or of all."""
-        data, num = copy.copy(self.data), self._adjacency.num_edges
-        if isinstance(costs, Mapping):
-            edge, given = self._edges(costs), list(costs.values())
-            found = np.array([_number(value) for value in given])
-        else:
-            edge, found = torch.arange(num), _numbers(costs, num)
-            given = found.tolist()
-        with np.errstate(over='ignore'):
-            single = found.astype(np.float32)
-        bad = first_true(~(np.isfinite(single) & (found >= 0)))
-        if bad is not None:
-            tail, head = self._edge_names(int(edge[bad]))
-            raise BCMError(
-                'a cost must be a number, finite in float32 and not negative '
-                f'(got {given[bad]!r:.80} from {tail!r} to {head!r})'
-            )
-        cost = data.edge_cost = data.edge_cost.clone()
-        cost[edge] = torch.from_numpy(single).to(cost.device)
-        return data
-
-    def _edge_names(self, edge: int) -> tuple[Any, Any]:
-        """Names of tail and head of an edge."""
-        tail, head = self.data.edge_index[:, edge].tolist()
-        return self._names.of[tail], self._names.of[head]
-
     @property
     def _adjacency(self) -> Adjacency:
         return Adjacency.from_data(self.data)
 
     def evaluate(
-        self, queries: Any = 1000, goals: Any = None, *, seed: int = 42
+        self, queries: Any = None, goals: Any = None, *, seed: int = 42
     ) -> Report:
         """Compares routes with exact search.
 
@@ -282,9 +232,12 @@ class NamedPlanner:
             seed (int, optional): Of the draw. (default: :obj:`42`)
         """
         if goals is None:
+            queries = NUM_QUERIES if queries is None else queries
             check_int('queries', queries, 1)
             drawn = sample_queries(self.data, queries, seed)
             return evaluate(self.planner, self.data, *drawn)
+        if queries is None:
+            raise BCMError('goals need starts: evaluate(starts, goals)')
         given = self._queries(queries, goals)
         return evaluate(self.planner, self.data, *given)
 
@@ -339,13 +292,13 @@ class NamedPlanner:
             if not isinstance(route, Route):
                 kind = type(route).__name__
                 raise BCMError(f'routes must be of this map (got {kind})')
+        try:
+            found = [self._names.nodes(route.nodes) for route in routes]
+        except BCMError as error:
+            raise BCMError(f'routes must be of this map: {error}') from None
+        none = np.array([-1])
         nodes = pad_sequence(
-            [
-                torch.from_numpy(self._names.nodes(route.nodes))
-                if route.nodes
-                else torch.tensor([-1])
-                for route in routes
-            ],
+            [torch.from_numpy(x if x.size > 0 else none) for x in found],
             batch_first=True,
             padding_value=-1,
         )
@@ -364,34 +317,3 @@ def _listed(routes: Any) -> list[Any]:
     if not listed:
         raise BCMError('there are no routes in the list')
     return listed
-
-
-def _number(value: Any) -> float:
-    """A number as a float, NaN for all else."""
-    if isinstance(value, (Tensor, np.ndarray)) and value.ndim == 0:
-        value = value.item()
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    try:
-        return float(value) if is_number else np.nan
-    except OverflowError:  # of a huge int
-        return np.inf
-
-
-def _numbers(values: Any, num: int) -> np.ndarray:
-    """A vector of so many numbers, float64."""
-    got = type(values).__name__
-    try:
-        if isinstance(values, Tensor):
-            values = values.detach().cpu()
-            values = values.double() if values.is_floating_point() else values
-        array = np.asarray(values)
-        if array.dtype.kind in 'iuf' and array.shape == (num,):
-            return array.astype(np.float64)
-        if array.dtype.kind in 'biufc':
-            got = f'shape {array.shape} of {array.dtype}'
-    except (TypeError, ValueError, RuntimeError):  # no array can be made of it
-        pass
-    raise BCMError(
-        'costs must be a dictionary, {(tail, head): cost}, or a vector of '
-        f'{num} numbers, one for each edge (got {got})'
-    )

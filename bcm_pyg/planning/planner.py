@@ -110,13 +110,15 @@ class Planner(BasePlanner):
             if model.is_untrained():
                 warnings.warn(
                     'the map is untrained, so its routes are poor: call '
-                    'fit(model, data) first',
+                    'fit(model, data) first, or CognitiveMap.learn with a '
+                    'budget above 0',
                     stacklevel=2,
                 )
             if info.training and info.fingerprint not in known:
                 warnings.warn(
                     'the map was trained on another graph or on other costs, '
-                    'so its routes may be poor: plan on its own graph, or '
+                    'so its routes may be poor: plan on its own graph (of a '
+                    'simplified one, that: simplified= of CognitiveMap), or '
                     'continue training with fit(model, data)',
                     stacklevel=2,
                 )
@@ -137,6 +139,20 @@ class Planner(BasePlanner):
         if not is_map(model):
             raise BCMError(f'model must be a BCM (got {type(model).__name__})')
         self.scorer = MapScorer(model, self.data, self.adjacency)
+
+    def with_readout(
+        self, readout: Readout | str, *, epsilon: float | None = None
+    ) -> Self:
+        """A planner that reads the same map in another way; what is kept of
+        the map is shared. It is complete by the same defaults.
+        """
+        out, readout = copy.copy(self), resolve_readout(readout)
+        settings = _guarantees(readout, None, epsilon, self.landmarks or None)
+        out.readout = readout
+        out.complete, out.epsilon, out.landmarks = settings
+        if out.landmarks != self.landmarks:
+            vars(out).pop('bounds', None)
+        return out
 
     def on_subgraph(self, data: Data | SimplifiedGraph) -> Self:
         """A planner that reads the same map on a graph with the same nodes of

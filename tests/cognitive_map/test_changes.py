@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from small_atlas import learn, streets, trained
 from small_fits import tiny
 
-from bcm_pyg import BCMError
+from bcm_pyg import BCMError, CognitiveMap
+from bcm_pyg.cognitive_map.changes import edge_ids, with_costs
 
 EDGES = list(streets().edges)
 
@@ -112,7 +113,7 @@ def test_update_by_names_and_in_order() -> None:
 @pytest.mark.parametrize(
     ('costs', 'match'),
     [
-        ({('a0', 'a0'): 1.0}, "no edge from 'a0' to 'a0'"),
+        ({('a0', 'e4'): 1.0}, "no edge from 'a0' to 'e4'"),
         ({('a0', 'b0'): 1.0, ('b0', 'a0'): -1.0}, "got -1.0 from 'b0' to 'a0'"),
         ({('a0', 'b0'): float('nan')}, "got nan from 'a0' to 'b0'"),
         ({('a0', 'b0'): 1e300}, r"got 1e\+300 from 'a0' to 'b0'"),
@@ -158,11 +159,12 @@ def test_numbers_of_all_kinds_are_costs(value: object) -> None:
     atlas = learn(streets())
     atlas.update({('a0', 'b0'): value}, config=tiny(steps=1))
     costs = atlas.data.edge_cost
-    edge = int(atlas._edges([('a0', 'b0')]))
+    edge = int(edge_ids([('a0', 'b0')], atlas.data, atlas._names)[0])
     assert costs[edge] == 2
     for same in (costs.tolist(), costs.half(), pd.Series(costs.numpy())[::-1]):
-        atlas._with_costs(same)
-    assert atlas._with_costs(costs.double()).edge_cost.dtype == torch.float32
+        with_costs(same, atlas.data, atlas._names)
+    data = with_costs(costs.double(), atlas.data, atlas._names)
+    assert data.edge_cost.dtype == torch.float32
 
 
 @pytest.mark.parametrize('config', ['x', {'steps': 1}])
@@ -191,3 +193,78 @@ def test_costs_that_were_given_may_change_later(tmp_path: Path) -> None:
     atlas.save(tmp_path / 'map')
     again = type(atlas).load(tmp_path / 'map')
     assert again.route('a0', 'e4').cost == before
+
+
+def town(side: int = 4) -> nx.Graph:
+    """Two-way streets that networkx holds once, a self-loop, an island."""
+    out = nx.grid_2d_graph(side, side)
+    for node in out:
+        out.nodes[node]['pos'] = node
+    nx.set_edge_attributes(out, 1.0, 'minutes')
+    out.add_edge((0, 0), (0, 0), minutes=1.0)
+    out.add_node('isle', pos=(9, 9))
+    out.add_node('reef', pos=(9, 8))
+    out.add_edge('isle', 'reef', minutes=1.0)
+    return out
+
+
+@pytest.mark.parametrize('source', ['networkx', 'graphml', 'a folder'])
+def test_an_undirected_edge_is_both_directions(
+    source: str, tmp_path: Path
+) -> None:
+    graph = nx.relabel_nodes(town(), str)
+    for _, values in graph.nodes(data=True):
+        values['x'], values['y'] = map(float, values.pop('pos'))
+    if source == 'graphml':
+        nx.write_graphml(graph, tmp_path / 'town.graphml')
+    atlas = learn(
+        tmp_path / 'town.graphml' if source == 'graphml' else graph,
+        cost='minutes',
+    )
+    if source == 'a folder':
+        atlas.save(tmp_path / 'map')
+        atlas = CognitiveMap.load(tmp_path / 'map')
+    one, two = '(0, 1)', '(0, 2)'
+    for ends in ((one, two), (two, one)):
+        assert atlas.close([(one, two)]).route(*ends).hops == 3
+    view = atlas.close([(one, two)]).close([(two, '(0, 3)')])
+    assert view.data.num_edges == atlas.data.num_edges - 4
+    atlas.update({(one, two): 2.0}, config=tiny(steps=1))
+    assert (cost(atlas, one, two), cost(atlas, two, one)) == (2, 2)
+    assert atlas.data.edge_cost.sum() == atlas.data.num_edges + 2
+    atlas.update({(one, two): 3.0, (two, one): 4.0}, config=tiny(steps=1))
+    assert (cost(atlas, one, two), cost(atlas, two, one)) == (3, 4)
+
+
+def cost(atlas: CognitiveMap, tail: object, head: object) -> float:
+    ends = atlas.names.index(tail), atlas.names.index(head)
+    found = atlas.data.edge_index.T.tolist().index([*ends])
+    return float(atlas.data.edge_cost[found])
+
+
+def test_costs_of_directions_stay_apart() -> None:
+    """Where a function has told directions apart, so do changes."""
+    graph = town()
+    graph.remove_nodes_from(['isle', 'reef'])
+    for by, both in ((lambda u, v, _: 1 + (u < v), False), ('minutes', True)):
+        atlas = learn(graph, cost=by)
+        assert bool(atlas.data.get('undirected')) == both
+        view = atlas.close([((0, 0), (0, 1))])
+        assert atlas.data.num_edges - view.data.num_edges == 1 + both
+
+
+def test_all_edges_of_networkx_may_be_named() -> None:
+    graph = town()
+    atlas = learn(graph, cost='minutes')
+    changed = nx.get_edge_attributes(graph, 'minutes')
+    with pytest.raises(BCMError, match='2 nodes outside .* and edges between'):
+        atlas.update(changed, config=tiny(steps=1))
+    with pytest.raises(BCMError, match=r'those in .names of a CognitiveMap'):
+        atlas.close(graph.edges('isle'))
+    known = set(atlas.names)
+    changed = {ends: 5.0 for ends in changed if known.issuperset(ends)}
+    assert ((0, 0), (0, 0)) in changed
+    atlas.update(changed, config=tiny(steps=1))
+    assert set(atlas.data.edge_cost.tolist()) == {5.0}
+    view = atlas.close(graph.edges((0, 0)))
+    assert not view.route((0, 0), (3, 3)).success

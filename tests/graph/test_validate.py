@@ -288,7 +288,8 @@ def test_without_coordinates():
     assert again.edge_index is out.edge_index and again.keys() == out.keys()
     refused(data, 'has none', cost='length')
     refused(good(pos=None, num_nodes=0), 'num_nodes must be an int')
-    refused(good(pos=None, num_nodes=2), r'node ids lie in \[0, 2\)')
+    refused(good(pos=None, num_nodes=2), r'node ids lie in \[0, 2\)$')
+    refused(good(pos=torch.rand(2, 2)), r'in \[0, 2\), as pos has 2 rows')
     assert planning_graph(good(pos=None, x=torch.eye(5))).num_nodes == 5
 
 

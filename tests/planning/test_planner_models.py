@@ -100,6 +100,21 @@ def test_a_scorer_may_have_a_unit(grid: Data) -> None:
     assert_same_plan(Planner(Doubled(), grid, 'greedy')(starts, goals), plain)
 
 
+def test_another_readout_of_the_same_map(grid: Data) -> None:
+    planner = Planner(BCM.paper(grid), grid, 'greedy')
+    proven = planner.with_readout('Corridor', epsilon=0.05)
+    assert (planner.complete, planner.landmarks) == (False, 0)
+    assert (proven.complete, proven.landmarks) == (True, 16)
+    assert proven.scorer is planner.scorer
+    plan = proven(0, [99, 55])
+    assert bool((plan.cost <= 1.05 * plan.lower_bound).all())
+    again = proven.with_readout('visited_greedy')
+    assert again.bounds is proven.bounds and again.epsilon is None
+    assert not again.complete
+    with pytest.raises(BCMError, match='epsilon'):
+        planner.with_readout('corridor', epsilon=-1)
+
+
 def test_an_untrained_map_is_warned_of(grid: Data) -> None:
     model = BCM.from_data(grid)
     with pytest.warns(UserWarning, match='the map is untrained') as caught:
