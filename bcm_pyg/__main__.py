@@ -37,14 +37,19 @@ def learn(args: argparse.Namespace) -> int:
         raise BCMError(f'{args.out} is a file, and a map is a folder')
     from bcm_pyg import CognitiveMap
 
-    atlas = CognitiveMap.learn(
-        args.graph,
-        args.budget,
-        cost=args.cost,
-        encoder=args.encoder,
-        simplify=not args.full,
-        seed=args.seed,
-    )
+    try:
+        atlas = CognitiveMap.learn(
+            args.graph,
+            args.budget,
+            cost=args.cost,
+            encoder=args.encoder,
+            simplify=not args.full,
+            seed=args.seed,
+        )
+    except BCMError as error:
+        if args.cost is None and 'cost=' in str(error):
+            raise BCMError(f'{error} (here: --cost NAME)') from None
+        raise
     atlas.save(args.out)  # after Ctrl-C, what was learned until then
     facts = {'out': str(args.out), **_facts(atlas)}
     _show(args, facts, f'{atlas} is in {args.out}')
@@ -91,7 +96,11 @@ def info(args: argparse.Namespace) -> int:
     """Says what a map holds."""
     facts = _facts(_load(args))
     width = max(map(len, facts))
-    lines = [f'{name:{width}}  {value}' for name, value in facts.items()]
+    lines = [
+        f'{name:{width}}  '
+        + (f'{value:.6g}' if isinstance(value, float) else str(value))
+        for name, value in facts.items()
+    ]
     _show(args, facts, '\n'.join(lines))
     return 0
 
@@ -226,7 +235,9 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument('--version', action='version', version=__version__)
-    verbs = parser.add_subparsers(metavar='verb', required=True, dest='verb')
+    verbs = parser.add_subparsers(
+        metavar='command', required=True, dest='command'
+    )
 
     def add(run: Any, *examples: str) -> argparse.ArgumentParser:
         out = verbs.add_parser(
@@ -266,7 +277,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar='NAME',
         help='edge attribute of a .graphml file that holds the costs',
     )
-    verb.add_argument('--encoder', help='name of an encoder (default: ours)')
+    verb.add_argument(
+        '--encoder',
+        metavar='NAME',
+        help='name of an encoder (default: interaction; landmark without '
+        'coordinates)',
+    )
     verb.add_argument(
         '--full', action='store_true', help='do not simplify the graph'
     )

@@ -70,6 +70,8 @@ def test_learn_and_info(folder, capsys):
     assert facts['steps'] > 0 and facts['parameters'] > 0
     code, text = run(f'info {folder}/map', capsys)
     assert 'Town 00' in text and '36' in text
+    (seconds,) = [x for x in text.splitlines() if x.startswith('seconds')]
+    assert len(seconds.split()[1]) <= 12
 
 
 def test_route(folder, capsys):
@@ -108,7 +110,9 @@ def test_costs_by_name(tmp_path, capsys):
         graph.edges[ends]['time'] = 60 * graph.edges[ends]['length']
     nx.write_graphml(graph, tmp_path / 'towns.graphml')
     command = f'learn {tmp_path}/towns.graphml --budget 0 --out {tmp_path}/map'
-    assert "['length', 'time']" in refused(command, capsys)
+    message = refused(command, capsys)
+    assert "['length', 'time']" in message and '--cost NAME' in message
+    assert '--cost' not in refused(f'{command} --cost toll', capsys)
     assert not (tmp_path / 'map').exists()
     with pytest.warns(UserWarning, match='untrained'):
         atlas = CognitiveMap.learn(streets('towns'), budget=0)
@@ -197,14 +201,14 @@ def test_no_route(folder, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ('command', 'message'),
     [
-        ('', 'verb'),
+        ('', 'required: command'),
         ('fly map', "invalid choice: 'fly'"),
         ('learn x.graphml', 'required: --out'),
         ('learn x.graphml --out new', 'there is no file x.graphml'),
         ('learn x.txt --out new', 'is not a graph file'),
         ('learn bad.graphml --out new', 'bad.graphml'),
         ('learn empty.npz --out new', 'empty.npz'),
-        ('learn towns.graphml --out new --budget -1', 'time_budget must be'),
+        ('learn towns.graphml --out new --budget -1', 'budget must be'),
         ('learn towns.graphml --out new --budget soon', 'invalid float'),
         ('learn towns.graphml --out new --encoder no', "unknown encoder 'no'"),
         ('learn towns.graphml --out new --cost toll', "has no 'toll'"),
@@ -262,7 +266,7 @@ def test_help_has_examples_that_parse(capsys):
         assert len(commands) > 0
         for command in commands:
             name, *argv = shlex.split(command)
-            assert __main__._parser().parse_args(argv).verb == argv[0]
+            assert __main__._parser().parse_args(argv).command == argv[0]
     assert 'exit codes' in EXAMPLES
     with pytest.raises(SystemExit):
         main(['--version'])

@@ -22,20 +22,23 @@ from bcm_pyg.graph import (
     planning_graph,
     simplify_graph,
 )
-from bcm_pyg.graph.planning_graph import owner_of, take
 from bcm_pyg.nn import BCM
-from bcm_pyg.planning import Corridor, Planner, Readout, choose_corridor
+from bcm_pyg.nn.encoders.resolver import encoder_class
+from bcm_pyg.planning import Planner, Readout, choose_corridor
 from bcm_pyg.planning.readouts import resolve_readout
 from bcm_pyg.training import FitConfig, History, fit
 from bcm_pyg.training.snapshots import Recorder, Snapshot
+from bcm_pyg.utils import check_int
 
 from . import folder
+from .changes import with_costs, without_edges
 from .folder import Parts
 from .named_planner import NamedPlanner
+from .settings import fit_config
 
 #: A graph of which more nodes stay is not simplified: it would not pay.
 MOST_KEPT = 0.9
-#: For the lower bounds of routes.
+#: For lower bounds of routes and distances, and to guide their searches.
 LANDMARKS = 16
 #: Between two nodes there is nothing to decide.
 FEWEST = 3
@@ -112,7 +115,7 @@ class CognitiveMap(NamedPlanner):
     def learn(
         cls,
         graph: Any,
-        budget: float = 300,
+        budget: float | None = None,
         *,
         cost: Any = None,
         encoder: str | torch.nn.Module | None = None,
@@ -120,9 +123,10 @@ class CognitiveMap(NamedPlanner):
         readout: Readout | str | None = None,
         simplify: bool = True,
         snapshots: int = 0,
-        seed: int = 0,
+        seed: int | None = None,
         checkpoint: str | PathLike[str] | None = None,
         progress: bool | None = None,
+        **settings: Any,
     ) -> Self:
         """Learns the map of a graph.
 
@@ -136,15 +140,21 @@ class CognitiveMap(NamedPlanner):
                 OSMnx; a file (:obj:`.graphml`, :obj:`.npz`, :obj:`.map`,
                 :obj:`.osm.pbf`); or an occupancy array, True or 1 where
                 blocked.
-            budget (float, optional): Seconds of training. (default: 300)
+            budget (float, optional): Seconds of training. (default: 300,
+                unless :obj:`steps` are given)
             cost (Any, optional): Which edge attribute holds the costs, such as
-                :obj:`"travel_time"`. (default: the one that can be meant; of
-                OSMnx :obj:`"length"`)
+                :obj:`"travel_time"`; :obj:`"length"` is straight-line length if
+                there is none of that name. Of PyG :obj:`Data` also the costs
+                themselves, of networkx also a function of tail, head and
+                attributes. Of files, :obj:`.graphml` alone has a choice; arrays
+                have none. (default: the one that can be meant; of OSMnx
+                :obj:`"length"`)
             encoder (str or torch.nn.Module, optional): As in
                 :meth:`BCM.from_data`. (default: :obj:`"interaction"`; of a
                 graph without coordinates :obj:`"landmark"`, with a warning)
             config (FitConfig, optional): How to train, in place of
-                :obj:`budget` and :obj:`seed`. (default: :obj:`None`)
+                :obj:`budget` and :obj:`seed`, which are refused beside it.
+                (default: :obj:`None`)
             readout (Readout or str, optional): How routes are read. (default:
                 the corridor that :func:`~bcm_pyg.planning.choose_corridor`
                 finds after training, in some seconds more)
@@ -158,12 +168,16 @@ class CognitiveMap(NamedPlanner):
                 :func:`~bcm_pyg.fit`. (default: :obj:`None`)
             progress (bool, optional): Whether to show a bar. (default: in a
                 terminal)
+            **settings (optional): Fields of :class:`~bcm_pyg.FitConfig`, such
+                as :obj:`steps`; they replace those of :obj:`config`.
         """
         readout = None if readout is None else resolve_readout(readout)
-        if config is None:
-            config = _config(budget, readout, seed)
-        elif not isinstance(config, FitConfig):
-            raise BCMError(f'config must be a FitConfig (got {config!r:.80})')
+        config = fit_config(
+            config, settings, readout, default=300, budget=budget, seed=seed
+        )
+        check_int('snapshots', snapshots, 0)
+        for name in encoder.split('+') if isinstance(encoder, str) else []:
+            encoder_class(name)
         data = largest_component(as_graph(graph, cost))
         core, simplified = data, None
         if simplify:
@@ -180,7 +194,7 @@ class CognitiveMap(NamedPlanner):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             model = BCM.from_data(core, encoder)
-        recorder = Recorder(model, config, snapshots)
+        recorder = Recorder(model, config, int(snapshots))
         history = _fit(model, core, recorder, progress, checkpoint)
         out = cls(
             data,
@@ -221,8 +235,8 @@ class CognitiveMap(NamedPlanner):
         model = self.model
         if model is None:
             raise BCMError(
-                'there is no map to explore: on a tree or a ring exact search '
-                'answers'
+                'there is no map to explore, as there was nothing to learn: '
+                'exact search answers'
             )
         names = self._names
         write_explorer(
@@ -257,8 +271,8 @@ class CognitiveMap(NamedPlanner):
         own = (None, fingerprint(planner.data))
         if model and model.info.fingerprint not in own:
             raise BCMError(
-                'a view with closed edges cannot be saved: save the map that '
-                'it is of, or train the view with update({}) first'
+                'a copy with closed edges cannot be saved: save the map that '
+                'it is of, or train the copy with update({}) first'
             )
         known = self.history, self.snapshots
         parts = Parts(self.data, self.simplified, self.model, readout, *known)
@@ -277,10 +291,11 @@ class CognitiveMap(NamedPlanner):
     def update(
         self,
         costs: Mapping[tuple[Any, Any], float] | Sequence[float] | Tensor,
-        budget: float = 60,
+        budget: float | None = None,
         *,
         config: FitConfig | None = None,
         progress: bool | None = None,
+        **settings: Any,
     ) -> History:
         """Continues training after costs have changed.
 
@@ -288,29 +303,34 @@ class CognitiveMap(NamedPlanner):
 
         Args:
             costs (Mapping or Sequence): New costs by names of tail and head,
-                :obj:`{(u, v): cost}`, or of all edges in the order of
-                :obj:`data.edge_index`.
-            budget (float, optional): Seconds of training. (default: 60)
+                :obj:`{(u, v): cost}`, or a vector of those of all edges, in the
+                order of :obj:`data.edge_index`. If the graph was undirected (of
+                networkx, or GraphML), a name means both directions, unless the
+                dictionary names the other one, too. Self-loops are skipped.
+            budget (float, optional): Seconds of training. (default: 60, unless
+                :obj:`steps` are given)
             config (FitConfig, optional): How to train, in place of
                 :obj:`budget`. (default: :obj:`None`)
             progress (bool, optional): Whether to show a bar. (default: in a
                 terminal)
+            **settings (optional): As in :meth:`learn`.
         """
-        data = planning_graph(self._with_costs(costs))
+        readout = getattr(self.planner, 'readout', None)
+        config = fit_config(
+            config, settings, readout, default=60, budget=budget
+        )
+        data = planning_graph(with_costs(costs, self.data, self._names))
         model, history = copy.deepcopy(self.model), self.history
         simplified, core = self.simplified, data
         if simplified is not None:
             simplified = simplify_graph(data, simplified.node)
             core = simplified.data
         if model is not None:
-            if config is None:
-                config = _config(budget, getattr(self.planner, 'readout', None))
             # A view has fewer edges than what the map was trained on.
             training = dict(model.info.training)
             training.pop('num_edges', None)
             model.info = replace(model.info, training=training)
             history = _fit(model, core, Recorder(model, config, 0), progress)
-        readout = getattr(self.planner, 'readout', None)
         fresh = type(self)(
             data,
             model,
@@ -318,29 +338,44 @@ class CognitiveMap(NamedPlanner):
             readout=readout,
             history=history,
         )
+        if isinstance(self.planner, Planner):
+            epsilon = self.planner.epsilon
+            fresh = fresh.with_readout(self.planner.readout, epsilon=epsilon)
         vars(self).update(vars(fresh))
         return history
 
-    def close(self, edges: Iterable[tuple[Any, Any]]) -> Self:
-        """A view that never uses some edges; this map is not changed.
-
-        Nothing is trained. Goals that can still be reached are reached, and
-        lower bounds are those of the graph without the edges, or lower.
+    def with_readout(
+        self, readout: Readout | str, *, epsilon: float | None = None
+    ) -> Self:
+        r"""A copy whose routes are read in another way; graph and map are
+        shared. Where there is no map, exact search goes on to answer.
 
         Args:
-            edges (Iterable): Pairs of names, tail and head. To close a street
-                in both directions, give both.
+            readout (Readout or str): How routes are read, or its name.
+            epsilon (float, optional): If given, every route is proven to cost
+                at most :math:`1 + \epsilon` times the best one (see
+                :class:`~bcm_pyg.Planner`). A saved map does not keep it.
+                (default: :obj:`None`)
         """
-        closed = self._edges(edges)
-        is_open = torch.ones(self._adjacency.num_edges, dtype=torch.bool)
-        is_open[closed] = False
-        kept = is_open.nonzero().squeeze(1)
+        out, planner = copy.copy(self), self.planner
+        if isinstance(planner, Planner):
+            out.planner = planner.with_readout(readout, epsilon=epsilon)
+        return out
+
+    def close(self, edges: Iterable[tuple[Any, Any]]) -> Self:
+        """A copy that never uses some edges; this map is not changed.
+
+        Nothing is trained. Goals that can still be reached are reached, and
+        lower bounds are those of the graph without the edges, or lower. The
+        copy stays as it is when this map is updated: close again then.
+
+        Args:
+            edges (Iterable): Pairs of names, tail and head. If the graph was
+                undirected (of networkx, or GraphML), a pair closes both
+                directions, otherwise give both. Self-loops are skipped.
+        """
         out = copy.copy(self)
-        sizes = int(self.data.num_nodes), int(self.data.num_edges)
-        data = copy.copy(self.data)
-        for key, value in self.data.to_dict().items():
-            if owner_of(key, value, *sizes) == 'edge':
-                data[key] = take(self.data, key, kept)
+        data = without_edges(edges, self.data, self._names)
         out.data = planning_graph(data)
         if not isinstance(self.planner, Planner):
             out.planner = Dijkstra(out.data)
@@ -364,13 +399,6 @@ class CognitiveMap(NamedPlanner):
             f'{type(self).__name__}({len(self._names)} nodes{stays}, '
             f'{self._adjacency.num_edges} edges, {size:,} parameters)'
         )
-
-
-def _config(budget: float, readout: Readout | None, seed: int = 0) -> FitConfig:
-    """Walks need right choices, a corridor (the default) right distances."""
-    is_corridor = readout is None or isinstance(readout, Corridor)
-    regret = 0.0 if is_corridor else FitConfig.regret
-    return FitConfig(time_budget=budget, seed=seed, regret=regret)
 
 
 def _fit(

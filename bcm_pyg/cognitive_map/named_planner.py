@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.export import to_geojson
 from bcm_pyg.graph import planning_graph
 from bcm_pyg.graph.names import Names
-from bcm_pyg.metrics import Report, evaluate
+from bcm_pyg.metrics import NUM_QUERIES, Report, evaluate
 from bcm_pyg.planning import Plan, Planner, Route
 from bcm_pyg.planning.alternatives import alternative_routes
 from bcm_pyg.plotting import plot_route
@@ -136,8 +135,10 @@ class NamedPlanner:
     ) -> Tensor | float:
         """Estimated cost of each query, :obj:`[B]`; a number for one.
 
-        Costs that a search of :obj:`exact_within` expansions proves are exact
-        (see :meth:`bcm_pyg.Planner.distance`), as all are without a map.
+        No estimate is below the bound of 16 landmarks, which also guide a
+        search of at most :obj:`exact_within` expansions: costs that it proves
+        are exact (see :meth:`bcm_pyg.Planner.distance`), as all are without a
+        map.
         """
         check_int('exact_within', exact_within, 0)
         queries = self._queries(starts, goals)
@@ -149,7 +150,9 @@ class NamedPlanner:
         return float(out[0]) if is_one else out
 
     def distance_matrix(self, starts: Any, goals: Any) -> Tensor:
-        """Estimated costs from each start to each goal, :obj:`[S, G]`."""
+        """Estimated costs from each start to each goal, :obj:`[S, G]`, none
+        below the bound of the landmarks; exact without a map.
+        """
         ends = self._names.nodes(starts), self._names.nodes(goals)
         if isinstance(self.planner, Planner):
             return self.planner.distance_matrix(*ends)
@@ -213,63 +216,12 @@ class NamedPlanner:
             out[part] = dijkstra(graph, indices=starts[part])[:, goals]
         return out
 
-    def _edges(self, pairs: Iterable[tuple[Any, Any]]) -> Tensor:
-        """Ids of the edges between pairs of names."""
-        if not isinstance(pairs, Iterable):
-            raise BCMError(
-                'edges must be a list of pairs of names, tail and head (got '
-                f'{pairs!r:.80})'
-            )
-        listed = list(pairs)
-        for pair in listed:
-            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise BCMError(
-                    f'an edge is a pair of names, tail and head (got '
-                    f'{pair!r:.80})'
-                )
-        ends = [[self._names.node(pair[i]) for pair in listed] for i in (0, 1)]
-        edge = self._adjacency.edge_ids(*torch.tensor(ends, dtype=torch.long))
-        if bool((edge < 0).any()):
-            bad = listed[int((edge < 0).nonzero()[0])]
-            raise BCMError(f'there is no edge from {bad[0]!r} to {bad[1]!r}')
-        return edge
-
-    def _with_costs(self, costs: Any) -> Data:
-        data = copy.copy(self.data)
-        try:
-            if isinstance(costs, Mapping):
-                values = data.edge_cost.new_tensor(list(costs.values()))
-                data.edge_cost = data.edge_cost.clone()
-                data.edge_cost[self._edges(costs)] = values
-            else:
-                data.edge_cost = torch.as_tensor(costs).clone()
-            cost = data.edge_cost
-            if cost.shape == self.data.edge_cost.shape:
-                bad = ~((cost >= 0) & cost.isfinite())
-                if bool(bad.any()):
-                    edge = int(bad.nonzero()[0])
-                    tail, head = self._edge_names(edge)
-                    raise BCMError(
-                        'costs must be finite and not negative (got '
-                        f'{float(cost[edge])} from {tail!r} to {head!r})'
-                    )
-        except (TypeError, ValueError, RuntimeError) as error:
-            if isinstance(error, BCMError):
-                raise
-            raise BCMError(f'costs must hold numbers: {error!s:.200}') from None
-        return data
-
-    def _edge_names(self, edge: int) -> tuple[Any, Any]:
-        """Names of tail and head of an edge."""
-        tail, head = self.data.edge_index[:, edge].tolist()
-        return self._names.of[tail], self._names.of[head]
-
     @property
     def _adjacency(self) -> Adjacency:
         return Adjacency.from_data(self.data)
 
     def evaluate(
-        self, queries: Any = 1000, goals: Any = None, *, seed: int = 42
+        self, queries: Any = None, goals: Any = None, *, seed: int = 42
     ) -> Report:
         """Compares routes with exact search.
 
@@ -280,9 +232,12 @@ class NamedPlanner:
             seed (int, optional): Of the draw. (default: :obj:`42`)
         """
         if goals is None:
+            queries = NUM_QUERIES if queries is None else queries
             check_int('queries', queries, 1)
             drawn = sample_queries(self.data, queries, seed)
             return evaluate(self.planner, self.data, *drawn)
+        if queries is None:
+            raise BCMError('goals need starts: evaluate(starts, goals)')
         given = self._queries(queries, goals)
         return evaluate(self.planner, self.data, *given)
 
@@ -337,13 +292,13 @@ class NamedPlanner:
             if not isinstance(route, Route):
                 kind = type(route).__name__
                 raise BCMError(f'routes must be of this map (got {kind})')
+        try:
+            found = [self._names.nodes(route.nodes) for route in routes]
+        except BCMError as error:
+            raise BCMError(f'routes must be of this map: {error}') from None
+        none = np.array([-1])
         nodes = pad_sequence(
-            [
-                torch.from_numpy(self._names.nodes(route.nodes))
-                if route.nodes
-                else torch.tensor([-1])
-                for route in routes
-            ],
+            [torch.from_numpy(x if x.size > 0 else none) for x in found],
             batch_first=True,
             padding_value=-1,
         )

@@ -29,6 +29,10 @@ def _is_count(value: Any, data: Data) -> bool:
     return type(value) is int and 0 <= value < 2**63
 
 
+def _is_bool(value: Any, data: Data) -> bool:
+    return type(value) is bool
+
+
 def _are_flags(value: Any, data: Data) -> bool:
     is_whole = _has_shape(value, data.num_nodes)
     return is_whole and not value.is_floating_point()
@@ -66,4 +70,5 @@ _EXTRAS: dict[str, Callable[[Any, Data], bool]] = {
     'grid_size': _is_grid_size,
     'lonlat': _are_degrees,
     'matrix_axes': _are_matrix_axes,
+    'undirected': _is_bool,
 }

@@ -136,6 +136,7 @@ def edge_index(
         raise BCMError(
             f'edge_index: edge {edge} is {index[:, edge].tolist()}, but node '
             f'ids lie in [0, {num_nodes})'
+            + ('' if device is None else f', as pos has {num_nodes} rows')
         )
     return index
 

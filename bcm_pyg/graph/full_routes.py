@@ -112,11 +112,10 @@ class FullRoutes:
             values (Callable): The costs from some nodes of the simplified graph
                 to others; asked once, for the portals that occur.
         """
-        # A missing portal costs infinitely much, whatever node stands for it.
-        exits, leaving = self._portal[starts].clip(0), self._leaving[starts]
-        entries, entering = self._portal[goals].clip(0), self._entering[goals]
-        exits, exit_at = np.unique(exits, return_inverse=True)
-        entries, entry_at = np.unique(entries, return_inverse=True)
+        ends = self.ends(starts, goals)
+        leaving, entering = ends.leaving, ends.entering
+        exits, exit_at = np.unique(ends.exits, return_inverse=True)
+        entries, entry_at = np.unique(ends.entries, return_inverse=True)
         value = values(exits, entries)
         out = np.empty((starts.size, goals.size), np.float32)
         size = max(1, MAX_ENTRIES // max(1, entries.size + goals.size))
@@ -238,17 +237,6 @@ class Candidates(NamedTuple):
     exit: np.ndarray
     entry: np.ndarray
     cost: np.ndarray
-
-
-def least_of_each(value: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """For each entry the first one of the same query that has its least value;
-    queries are ascending.
-    """
-    first = np.flatnonzero(np.diff(query, prepend=-1))
-    count = np.diff(first, append=query.size)
-    least = np.minimum.reduceat(value, first).repeat(count)
-    among = np.where(value == least, np.arange(query.size), query.size)
-    return np.minimum.reduceat(among, first).repeat(count)
 
 
 def _put(nodes: np.ndarray, values: np.ndarray, column: np.ndarray) -> None:

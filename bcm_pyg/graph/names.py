@@ -11,6 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
+from bcm_pyg.utils import counted
 
 from ._extras import fits
 from .labels import as_list, check_distinct, labels_of
@@ -65,6 +66,7 @@ class Names:
         is_known = fits('dropped_nodes', dropped, data)
         self._num_dropped: int = dropped if is_known else 0
         self._has_tuples = any(isinstance(name, tuple) for name in self.of)
+        self._grid = _grid_size(data)
 
     @cached_property
     def _node(self) -> dict[Any, int]:
@@ -167,7 +169,7 @@ class Names:
         text = f'{name!r:.80} is not a node: names are of type {kind}'
         text += f', such as {some}'
         guess = None
-        for like in (int, str):  # '7' for 7, or 7 for '7'
+        for like in (int, str, _as_tuple):  # '7' for 7, or 7 for '7'
             try:
                 guess = like(name) if like(name) in self._node else guess
             except (TypeError, ValueError, OverflowError):
@@ -180,9 +182,48 @@ class Names:
             guess = next(iter(get_close_matches(name, known[:MANY], 1)), None)
         if guess is not None:
             return f'{text}; did you mean {guess!r:.80}?'
+        if (why := self._cell(name)) is not None:
+            return f'{name!r:.80} is not a node: {why}'
         if self._num_dropped:
             text += (
-                f'. {self._num_dropped} nodes outside of the largest component '
-                'were dropped'
+                f'. Dropped: {counted(self._num_dropped, "node")} outside of '
+                'the largest component. Pass only names that are left, those '
+                'in .names of a CognitiveMap, and edges between them'
             )
         return text
+
+    def _cell(self, name: Any) -> str | None:
+        """Why a cell of a grid whose nodes are called by them is no node."""
+        size = self._grid
+        try:
+            cell = _as_tuple(name)
+            if size is None or len(cell) != len(size) or isinstance(name, str):
+                return None
+            inside = all(0 <= x < n for x, n in zip(cell, size, strict=True))
+        except (TypeError, ValueError):
+            return None
+        if inside:
+            return 'this cell is blocked, or cut off from most others'
+        return f'the grid has {" x ".join(map(str, size))} cells'
+
+
+def _grid_size(data: Data) -> tuple[int, ...] | None:
+    """The shape of a grid if its nodes are called by their cells."""
+    size, cells, names = (
+        data.get(key) for key in ('grid_size', 'coord', 'node_id')
+    )
+    if not isinstance(size, Tensor) or not fits('grid_size', size, data):
+        return None
+    are_cells = isinstance(names, Tensor) and torch.equal(names, cells)
+    return tuple(size[0].tolist()) if are_cells else None
+
+
+def _as_tuple(name: Any) -> tuple[Any, ...]:
+    """The cell that a list, an array or a text such as '3,4' means."""
+    if isinstance(name, str):
+        return tuple(int(part) for part in name.strip('()[] ').split(','))
+    if isinstance(name, (np.ndarray, Tensor)):
+        name = name.tolist()
+    if not isinstance(name, (list, tuple)):
+        raise TypeError
+    return tuple(name)

@@ -216,6 +216,12 @@ def _find_cost(
             f'straight-line length{_candidates(data, edge_index)}'
         )
     if not isinstance(cost, str):
+        if not isinstance(cost, Tensor) and not hasattr(cost, '__array__'):
+            raise BCMError(
+                "cost must be the name of an edge attribute, 'length', or the "
+                'costs themselves in a tensor or an array (got '
+                f'{type(cost).__name__})'
+            )
         return 'cost', cost
     if cost == 'length':
         if data.get('length') is not None:
@@ -290,8 +296,8 @@ def take(data: Data, key: str, ids: Tensor) -> object:
     if isinstance(value, np.ndarray):
         return value.take(ids.cpu().numpy(), axis=dim)
     ids = ids.to(value.device)
-    if value.dim() == 1:  # index_select lacks some types there
-        return value[ids]
+    if value.dim() == 1 and not value.is_sparse:
+        return value[ids]  # index_select lacks some types there
     return value.index_select(dim, ids)
 
 

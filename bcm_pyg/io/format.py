@@ -13,6 +13,12 @@ from bcm_pyg.errors import BCMError
 #: Far more than any config needs; parsed, it takes many times its size.
 MAX_CONFIG_BYTES = 2**20
 
+#: What reads the folders of the package, for hints.
+READERS = {
+    'bcm_pyg.map': 'BCM',
+    'bcm_pyg.cognitive_map': 'CognitiveMap',
+}
+
 #: Names of entries, and their types.
 Fields = Mapping[str, type | UnionType]
 
@@ -63,8 +69,12 @@ def parse_config(kind: Format, text: bytes) -> dict[str, Any]:
     """
     config = strict_json(text)
     name = f'bcm_pyg.{kind.name}'
-    if not isinstance(config, dict) or config.pop('format', None) != name:
+    if not isinstance(config, dict):
         raise BCMError(f'it is not of format {name!r}')
+    if (found := config.pop('format', None)) != name:
+        use = READERS.get(found) if isinstance(found, str) else None
+        hint = '' if use is None else f', but holds a {use}: use {use}.load'
+        raise BCMError(f'it is not of format {name!r}{hint}')
     version = config.get('version')
     if type(version) is not int or version != kind.version:
         raise BCMError(

@@ -5,7 +5,7 @@ from ._map_scorer import MapScorer
 from .base import BasePlanner, EdgeScores, Readout, Scorer
 from .choose_corridor import choose_corridor
 from .distributed import plan_distributed
-from .plan import Plan, Route
+from .plan import Plan
 from .plan_turns import plan_turns
 from .planner import Planner
 from .readouts import (
@@ -17,6 +17,7 @@ from .readouts import (
     Lookahead,
     VisitedGreedy,
 )
+from .route import Route
 
 __all__ = [
     'Backtracking',

@@ -149,17 +149,13 @@ def in_parts(
 ) -> Plan:
     r"""The plan of a batch, part by part, on as many threads as torch uses.
 
+    Parts are answered by :obj:`answer(engine, starts, goals, *columns)`, where
+    columns :obj:`[B, *]` are cut along with the queries; at least one. A map is
+    searched by compiled code, other scorers plainly.
+
     Memory: 112 bytes a node and thread, kept for the next queries like a copy
     of the graph, 8 bytes a node and 32 an edge; and lists of the nodes that a
     part expands, a few times :math:`2^{23}` ids or those of one query.
-
-    Args:
-        answer (Callable): Answers a part: engine, starts, goals and columns.
-        scorer (Scorer): A map is searched by compiled code, others plainly.
-        adjacency (Adjacency): The graph.
-        starts (torch.Tensor): :obj:`[B]`, at least one.
-        goals (torch.Tensor): :obj:`[B]`.
-        *columns (torch.Tensor): :obj:`[B, *]`, cut along with the queries.
     """
     batch = [as_array(x) for x in (starts, goals, *columns)]
     run = partial(_run, answer, scorer, adjacency)

@@ -1,6 +1,8 @@
 """Lower bounds of costs by landmarks, and proofs by them."""
 
+import copy
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
 import torch
@@ -68,6 +70,14 @@ class LandmarkBounds:
         bound = np.maximum(bound - MARGIN, 0) * self._unit
         return torch.from_numpy(bound).to(starts.device)
 
+    def on(self, adjacency: Adjacency) -> Self:
+        """The same for a graph of which edges are gone or cost more: what they
+        bound from below has only grown.
+        """
+        out = copy.copy(self)
+        out.adjacency = adjacency
+        return out
+
     def num_bytes(self) -> int:
         """Bytes of what is kept per node."""
         return int(self.arrays.rows.nbytes)
@@ -113,15 +123,8 @@ def certified(
     those for which the cost from the start and the bound of the rest are less.
     It finds such a route, or proves that there is none.
 
-    Bounds hold up to rounding: relatively :math:`10^{-12}` on small graphs and
-    :math:`10^{-9}` at a million nodes.
-
-    Args:
-        plan (Plan): Routes of connected queries.
-        bounds (LandmarkBounds): Lower bounds on its graph.
-        starts (torch.Tensor): :obj:`[B]`.
-        goals (torch.Tensor): :obj:`[B]`.
-        epsilon (float): :math:`\epsilon`.
+    Queries must be connected. Bounds hold up to rounding: relatively
+    :math:`10^{-12}` on small graphs and :math:`10^{-9}` at a million nodes.
     """
     plan = with_bounds(plan, bounds, starts, goals)
     doubtful = plan.cost > (1 + epsilon) * plan.lower_bound

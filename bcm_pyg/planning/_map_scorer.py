@@ -106,11 +106,11 @@ class MapScorer:
         return self._costs(block_values(self, self.hidden, graph, *ends))
 
     def _costs(self, value: Tensor) -> Tensor:
-        """Values in the graph's units: squares that are rounded or overflow
-        are still no negative number and no NaN.
+        """Values in the graph's units, float32: squares that are rounded or
+        overflow are still no negative number and no NaN.
         """
         none = float('inf')
-        value = (value * self.cost_scale).clamp_(min=0)
+        value = (value * self.cost_scale).float().clamp_(min=0)
         return value.nan_to_num_(nan=none, posinf=none)
 
     def for_kernels(self) -> tuple[Map, Bounds] | None:

@@ -152,16 +152,10 @@ class PlainEngine:
         where :math:`c(i)` is the cost of the way found to :math:`i`. Of equal
         values the node found last comes first.
 
-        Args:
-            start (int): The start.
-            goal (int): The goal.
-            weight (float): :math:`w`.
-            width (int, optional): If not 0, expand that many at each turn, and
-                forget all other open nodes but the goal.
-            ceiling (float, optional): Expand only nodes of a lower value.
-            reopen (bool, optional): Whether to expand nodes again, at less
-                cost.
-            limit (float, optional): End after that many expansions.
+        With a width, that many are expanded at each turn, and all other open
+        nodes but the goal are forgotten. Nodes are expanded if their value is
+        below the ceiling, a second time only with :obj:`reopen`, at less cost.
+        The search ends after :obj:`limit` expansions.
 
         Returns:
             The expanded nodes, the lowest value of a node that is open in the

@@ -12,7 +12,6 @@ from bcm_pyg.utils import Adjacency, scatter_min
 from .base import Scorer
 from .plan import Plan
 
-INFINITE = float('inf')
 #: Bytes of the sets of visited nodes at a time.
 MAX_BYTES = 2**28
 
@@ -97,7 +96,7 @@ class _Walks:
             seen = visited.contains(on[source], self.adjacency.dst[edge])
             fresh = torch.zeros_like(node, dtype=torch.bool)
             fresh[source[~seen]] = True
-            score = score.masked_fill(seen & fresh[source], INFINITE)
+            score = score.masked_fill(seen & fresh[source], float('inf'))
         best = scatter_min(score, source, dim_size=node.numel())[1]
         out = torch.full_like(node, -1)
         out[best >= 0] = edge[best[best >= 0]]

@@ -1,6 +1,7 @@
 """Several good routes that differ."""
 
 import numpy as np
+import torch
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
@@ -24,27 +25,17 @@ def alternative_routes(
     differs from each that was taken: of the cost of either, at least the
     :obj:`share` is on edges that the other does not use.
 
-    Args:
-        adjacency (Adjacency): The graph.
-        start (int): The start.
-        goal (int): The goal.
-        k (int): How many routes.
-        share (float): Of the cost of a route, what must be on edges that
-            another does not use, for any two.
-        factor (float): How much more than the best one a route may cost.
-
-    Returns:
-        The nodes of each route; none if there is no route at all.
+    These are the nodes of each route; none if there is no route at all.
     """
     graph, reverse = adjacency.to_scipy(), adjacency.to_scipy(reverse=True)
     ahead, parent = dijkstra(graph, indices=start, return_predecessors=True)
     behind, child = dijkstra(reverse, indices=goal, return_predecessors=True)
     if not np.isfinite(ahead[goal]):
         return []
-    src, dst = adjacency.src.cpu().numpy(), adjacency.dst.cpu().numpy()
     cost = adjacency.cost.cpu().double().numpy()
     limit = factor * ahead[goal] * (1 + 1e-12)
-    plateau, length, total = _plateaus(src, dst, ahead, behind, parent, child)
+    searched = ahead, behind, parent, child
+    plateau, length, total = _plateaus(adjacency, *searched)
     # A long plateau is good over a long way; a detour takes from that.
     value = length - (total - ahead[goal])
     order = np.argsort(-value, kind='stable')
@@ -58,7 +49,8 @@ def alternative_routes(
         is_known = any(route == other for _, other, _ in found)
         if len(found) == k or is_known or len(set(route)) < len(route):
             continue
-        edges = _edges(adjacency, route)
+        step = adjacency.route_edges(torch.tensor([route]))[0, :-1]
+        edges = step.cpu().numpy()
         whole = float(cost[edges].sum())
         common = [
             cost[np.intersect1d(edges, other)].sum() / (1 - share) / least
@@ -71,14 +63,14 @@ def alternative_routes(
 
 
 def _plateaus(
-    src: np.ndarray,
-    dst: np.ndarray,
+    adjacency: Adjacency,
     ahead: np.ndarray,
     behind: np.ndarray,
     parent: np.ndarray,
     child: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The plateau of each node, [N]; of each the length and the total cost."""
+    src, dst = adjacency.src.cpu().numpy(), adjacency.dst.cpu().numpy()
     both = (parent[dst] == src) & (child[src] == dst)
     size = (ahead.size, ahead.size)
     edges = csr_array((np.ones(both.sum()), (src[both], dst[both])), shape=size)
@@ -102,10 +94,3 @@ def _route(parent: np.ndarray, child: np.ndarray, via: int) -> list[int]:
     while child[nodes[-1]] >= 0:
         nodes.append(int(child[nodes[-1]]))
     return nodes
-
-
-def _edges(adjacency: Adjacency, route: list[int]) -> np.ndarray:
-    import torch
-
-    nodes = torch.tensor(route)
-    return adjacency.edge_ids(nodes[:-1], nodes[1:]).cpu().numpy()

@@ -23,7 +23,7 @@ def plan_distributed(
 
     Queries do not depend on each other, so routes are those of one process, up
     to scores that tie within rounding. The whole plan is sent to every process:
-    :math:`8 (L + 6)` bytes a query, where :math:`L` is the longest route.
+    :math:`8 (L + 4)` bytes a query, where :math:`L` is the longest route.
 
     Args:
         planner (Callable): A :class:`~bcm_pyg.Planner`, or a baseline.
@@ -59,21 +59,9 @@ def _gathered(plan: Plan, processes: Processes, num: int, longest: int) -> Plan:
     """The plans of all processes, each of as many queries, as one."""
     width = longest - plan.nodes.size(1)
     nodes = torch.nn.functional.pad(plan.nodes, (0, width), value=-1)
-    counts = torch.stack([plan.success.long(), plan.hops, plan.expansions])
+    counts = torch.cat([plan.expansions[:, None], nodes], dim=1)
+    counts = processes.gather(counts, dim=0)[:num]
     costs = torch.stack([plan.cost, plan.lower_bound, plan.walked_cost], dim=1)
-    whole = processes.gather(torch.cat([counts.T, nodes], dim=1), dim=0)
-    costs = processes.gather(costs, dim=0)[:num]
-    success, hops, expansions, nodes = whole[:num].split([1, 1, 1, longest], 1)
-    # Queries that were planned twice may have had the longest route.
-    longest = int(hops.max()) + 1
-    cost, bound, walked = costs.T.contiguous()
-    return Plan(
-        success=success.squeeze(1).bool(),
-        cost=cost,
-        hops=hops.squeeze(1).contiguous(),
-        nodes=nodes[:, :longest].contiguous(),
-        expansions=expansions.squeeze(1).contiguous(),
-        lower_bound=bound,
-        walked_cost=walked,
-        graph=plan.graph,
-    )
+    cost, *bounds = processes.gather(costs, dim=0)[:num].T.contiguous()
+    whole = Plan.from_routes(cost, counts[:, 1:], counts[:, 0], *bounds)
+    return replace(whole, graph=plan.graph)

@@ -13,6 +13,9 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import fingerprint, labels_of, planning_graph
+from bcm_pyg.utils import counted
+
+from .route import Route
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -20,39 +23,6 @@ if TYPE_CHECKING:
 
 #: What nodes are called that have no names.
 NUMBERS = range(2**63)
-
-
-@dataclass(frozen=True, repr=False)
-class Route:
-    """The route of one query.
-
-    Attributes:
-        nodes: From start to goal; empty if none was found. A
-            :class:`~bcm_pyg.CognitiveMap` returns the source's own names.
-        success: Whether the goal was reached.
-        cost: What it costs, infinite if none was found.
-        hops: Its edges.
-        expansions: Distinct nodes whose neighbours were scored or relaxed.
-        lower_bound: A proven lower bound of the optimal cost.
-        start: Where it begins, known also if none was found.
-        goal: Where it ends.
-    """
-
-    nodes: list[Any]
-    success: bool
-    cost: float
-    hops: int
-    expansions: int
-    lower_bound: float
-    start: Any = None
-    goal: Any = None
-
-    def __repr__(self) -> str:
-        ends = f'{self.start!r} -> {self.goal!r}'
-        if not self.success:
-            return f'{type(self).__name__}({ends}, none found)'
-        found = f'cost={self.cost:.6g}, hops={self.hops}'
-        return f'{type(self).__name__}({ends}, {found})'
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +206,8 @@ class Plan:
         """The nodes of one route, from start to goal; empty if none."""
         if not -len(self) <= query < len(self):
             raise IndexError(
-                f'there is no query {query}: the plan is of {len(self)} queries'
+                f'there is no query {query}: the plan is of '
+                + counted(len(self), 'query', 'queries')
             )
         row = self.nodes[query]
         return row[row >= 0].tolist()
@@ -361,12 +332,9 @@ class Plan:
         )
 
     def cheaper(self, query: Tensor, other: Plan) -> Plan:
-        """The plan with routes of another one where those cost less. Expansions
-        are added, and of the lower bounds the higher one holds.
-
-        Args:
-            query (torch.Tensor): Which queries the other plan is of.
-            other (Plan): The other plan.
+        """The plan with routes of another one, which is of these queries, where
+        those cost less. Expansions are added, and of the lower bounds the
+        higher one holds.
         """
         order = torch.arange(len(self), device=self.success.device)
         better = other.cost < self.cost[query]

@@ -33,7 +33,6 @@ def plan_turns(
     start, goal = start.cpu(), goal.cpu()
     query, leaving, entering, beside = turns.queries(start, goal)
     found = planner(leaving, entering).to('cpu')
-    at_goal = torch.where(start == goal, start, -1)[:, None]
     free = torch.zeros(start.numel(), dtype=torch.float64)
     none = free.masked_fill(start != goal, float('inf'))
     cost = found.cost + beside
@@ -41,10 +40,9 @@ def plan_turns(
     bound = none.scatter_reduce(0, query, found.lower_bound + beside, 'amin')
     expansions = torch.zeros_like(start).index_add_(0, query, found.expansions)
     nodes = turns.to_nodes(found.nodes)
-    out = at_goal.expand(-1, nodes.size(1)).clone()
-    out[:, 1:] = -1
+    out = torch.full((start.numel(), nodes.size(1)), -1)
+    out[:, 0] = torch.where(start == goal, start, -1)
     best = (found.success & (cost == least[query])).nonzero().view(-1)
-    first = torch.ones_like(best, dtype=torch.bool)
-    first[1:] = query[best[1:]] != query[best[:-1]]
-    out[query[best[first]]] = nodes[best[first]]
+    best = best[query[best].diff(prepend=torch.tensor([-1])) > 0]  # one each
+    out[query[best]] = nodes[best]
     return Plan.from_routes(least, out, expansions, bound)

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import SimplifiedGraph
-from bcm_pyg.graph.full_routes import Candidates, Ends, least_of_each
+from bcm_pyg.graph.full_routes import Candidates, Ends
 from bcm_pyg.kernels import load_kernels
 from bcm_pyg.nn.bcm import not_compiled
 from bcm_pyg.typing import Ids
@@ -27,6 +27,7 @@ from ._engine import compiled_map, values_of
 from ._landmarks import LandmarkBounds, certified, with_bounds
 from ._map_scorer import MapScorer, is_map
 from ._near import near_bounds
+from ._plain import HUGE
 from .base import BasePlanner, CheckedScorer, Readout, Scorer, cost_scale
 from .plan import Plan
 from .readouts import (
@@ -41,8 +42,6 @@ from .readouts import (
 LANDMARKS = 16
 #: Distances that are estimated at a time where each is a query.
 MAX_PAIRS = 2**16
-#: Stands for a value that is no number, or infinite.
-MOST = float(np.finfo(np.float64).max) / 4
 
 
 class Planner(BasePlanner):
@@ -74,9 +73,10 @@ class Planner(BasePlanner):
             most :math:`1 + \epsilon` times the best one, by searching on where
             the landmarks do not prove it. (default: :obj:`None`)
         landmarks (int, optional): Landmarks for :obj:`Plan.lower_bound`; 0 for
-            none. They are found at the first query, by two exact searches each,
-            and keep 8 bytes a node each. (default: 16 with :obj:`epsilon`, else
-            0)
+            none. Distances are raised to their bounds, too, and searches of
+            :obj:`exact_within` guided. They are found when first needed, by two
+            exact searches each, and keep 8 bytes a node each. (default: 16 with
+            :obj:`epsilon`, else 0)
 
     Example:
         >>> from bcm_pyg import BCM, Planner
@@ -110,13 +110,15 @@ class Planner(BasePlanner):
             if model.is_untrained():
                 warnings.warn(
                     'the map is untrained, so its routes are poor: call '
-                    'fit(model, data) first',
+                    'fit(model, data) first, or CognitiveMap.learn with a '
+                    'budget above 0',
                     stacklevel=2,
                 )
             if info.training and info.fingerprint not in known:
                 warnings.warn(
                     'the map was trained on another graph or on other costs, '
-                    'so its routes may be poor: plan on its own graph, or '
+                    'so its routes may be poor: plan on its own graph (of a '
+                    'simplified one, that: simplified= of CognitiveMap), or '
                     'continue training with fit(model, data)',
                     stacklevel=2,
                 )
@@ -138,12 +140,27 @@ class Planner(BasePlanner):
             raise BCMError(f'model must be a BCM (got {type(model).__name__})')
         self.scorer = MapScorer(model, self.data, self.adjacency)
 
+    def with_readout(
+        self, readout: Readout | str, *, epsilon: float | None = None
+    ) -> Self:
+        """A planner that reads the same map in another way; what is kept of
+        the map is shared. It is complete by the same defaults.
+        """
+        out, readout = copy.copy(self), resolve_readout(readout)
+        settings = _guarantees(readout, None, epsilon, self.landmarks or None)
+        out.readout = readout
+        out.complete, out.epsilon, out.landmarks = settings
+        if out.landmarks != self.landmarks:
+            vars(out).pop('bounds', None)
+        return out
+
     def on_subgraph(self, data: Data | SimplifiedGraph) -> Self:
         """A planner that reads the same map on a graph with the same nodes of
         which some edges are gone, or cost more.
 
         Nodes keep their embeddings, nothing is trained. It is complete, and
-        lower bounds of the whole graph stay lower bounds.
+        shares the landmarks: bounds of the whole graph stay bounds. If an edge
+        is new or costs less, it finds its own.
         """
         if not isinstance(self.scorer, MapScorer):
             raise BCMError('only a planner that reads a BCM can change edges')
@@ -155,7 +172,9 @@ class Planner(BasePlanner):
                 f'{out.adjacency.num_nodes})'
             )
         out.scorer, out.complete = self.scorer.on(out.adjacency), True
-        vars(out).pop('bounds', None)  # they search in the graph they are of
+        vars(out).pop('bounds', None)
+        if self.landmarks > 0 and out.adjacency.is_part_of(self.adjacency):
+            vars(out)['bounds'] = self.bounds.on(out.adjacency)
         return out
 
     def _plan(self, starts: Tensor, goals: Tensor) -> Plan:
@@ -191,10 +210,10 @@ class Planner(BasePlanner):
             connected = self.reachability.pairs(exits, entries)
             entries = torch.where(connected, entries, exits)
         value = candidates.cost + self._values(exits, entries).cpu().numpy()
-        value = np.nan_to_num(value, nan=MOST, posinf=MOST)
+        value = np.minimum(value, HUGE)
         if connected is not None:
             value[~connected.cpu().numpy()] = np.inf
-        leader = least_of_each(value, candidates.query)
+        leader = _least_of_each(value, candidates.query)
         leads = torch.from_numpy(leader == np.arange(leader.size)).to(device)
         lead = torch.from_numpy(leader).to(device)
         drawn = exits[lead], entries[lead]
@@ -214,7 +233,8 @@ class Planner(BasePlanner):
     def distance(
         self, starts: Ids, goals: Ids, *, exact_within: int = 0
     ) -> Tensor:
-        """Estimated cost of each query in the graph's units, :obj:`[B]`.
+        """Estimated cost of each query in the graph's units, float32
+        :obj:`[B]`; infinite where the scores are no number.
 
         Relative errors are largest between near nodes, which a short search
         settles. With :obj:`landmarks` no estimate is below their bound.
@@ -224,8 +244,8 @@ class Planner(BasePlanner):
             goals (Ids): :obj:`[B]` nodes.
             exact_within (int, optional): First a search expands so many nodes
                 at most, guided by the landmarks if there are any. Costs that it
-                settles are exact, other estimates within what it has proven.
-                (default: :obj:`0`, no search)
+                settles are exact, other estimates within what it has proven, to
+                float32. (default: :obj:`0`, no search)
         """
         check_int('exact_within', exact_within, 0)
         start, goal = as_queries(starts, goals, self.num_nodes)
@@ -236,17 +256,16 @@ class Planner(BasePlanner):
             self._estimates(one.numpy(), two.numpy(), int(exact_within))
             for one, two in zip(*parts, strict=True)
         ]
-        cost = np.concatenate(found) if found else np.empty(0)
-        return torch.from_numpy(cost).float().to(self.adjacency.device)
+        cost = torch.from_numpy(np.concatenate(found)).float()
+        return cost.to(self.adjacency.device)
 
     def _estimates(
         self, starts: np.ndarray, goals: np.ndarray, exact_within: int
     ) -> np.ndarray:
         """Costs by the map, between what landmarks and a search prove."""
         full = self._full
-        ends = Ends.of_nodes(starts, goals)
-        if full is not None:
-            ends = full.ends(starts, goals)
+        ends_of = Ends.of_nodes if full is None else full.ends
+        ends = ends_of(starts, goals)
         lower, upper = np.zeros(starts.size), np.full(starts.size, np.inf)
         if exact_within > 0:
             bounds = self.bounds if self.landmarks > 0 else None
@@ -301,7 +320,7 @@ class Planner(BasePlanner):
                 for part in starts.split(max(1, MAX_PAIRS // max(1, num)))
             ]
             return torch.cat(parts).view(starts.numel(), num)
-        out = self.scorer.hidden.new_empty(starts.numel(), goals.numel())
+        out = self.adjacency.cost.new_empty(starts.numel(), goals.numel())
         for first in range(0, goals.numel(), 64):
             part = slice(first, first + 64)
             value = self.scorer.value_matrix(starts, goals[part])
@@ -312,11 +331,8 @@ class Planner(BasePlanner):
     def _is_compiled(self) -> bool:
         """Whether kernels know the values: no edge is dead for some goals."""
         is_here = self.adjacency.device.type == 'cpu'
-        return (
-            is_here
-            and self.reachability.symmetric
-            and compiled_map(self.scorer) is not None
-        )
+        is_known = is_here and self.reachability.symmetric
+        return is_known and compiled_map(self.scorer) is not None
 
     def _values(self, starts: Tensor, goals: Tensor) -> Tensor:
         """What the map says of each query, at least what landmarks prove."""
@@ -330,10 +346,12 @@ class Planner(BasePlanner):
             return value
         starts, goals = starts.expand_as(value), goals.expand_as(value)
         bound = self.bounds(starts.flatten(), goals.flatten())
-        return torch.maximum(value, bound.view_as(value).to(value.dtype))
+        return torch.maximum(value, bound.view_as(value).float())
 
     def _map_values(self, starts: Tensor, goals: Tensor) -> Tensor:
-        """The lowest score of each start, edges that lead nowhere left out."""
+        """The lowest score of each start, float32 :obj:`[B]`, edges that lead
+        nowhere left out.
+        """
         reach = self.reachability
         if self._is_compiled:
             value = values_of(self.scorer, self.adjacency, starts, goals)
@@ -345,15 +363,11 @@ class Planner(BasePlanner):
             return self.scorer.values(starts, goals)
         with torch.no_grad():
             edge, source, score = self.scorer(starts, goals)
-        head = self.adjacency.dst[edge]
-        dead = ~reach.pairs(head, goals[source])
-        score = score.masked_fill(dead, float('inf')) * cost_scale(self.scorer)
+        score = (score * cost_scale(self.scorer)).float()
+        dead = ~reach.pairs(self.adjacency.dst[edge], goals[source])
+        score = score.masked_fill(dead | score.isnan(), float('inf'))
         value = scatter_amin(score, source, 0, starts.numel())
         return value.masked_fill(starts == goals, 0)
-
-    def storage_bytes(self) -> int:
-        """The same as :meth:`cache_bytes`."""
-        return self.cache_bytes()
 
     def cache_bytes(self) -> int:
         """Bytes that the planner keeps besides map and graph."""
@@ -365,6 +379,8 @@ class Planner(BasePlanner):
         if 'bounds' in vars(self):
             num_bytes += self.bounds.num_bytes()
         return num_bytes
+
+    storage_bytes = cache_bytes
 
     def __repr__(self) -> str:
         name = type(self).__name__
@@ -392,3 +408,14 @@ def _guarantees(
         is_of_paper = isinstance(readout, (Greedy, VisitedGreedy))
         complete = epsilon is not None or not is_of_paper
     return complete, epsilon, int(landmarks)
+
+
+def _least_of_each(value: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """For each entry the first one of the same query that has its least value;
+    queries are ascending.
+    """
+    first = np.flatnonzero(np.diff(query, prepend=-1))
+    count = np.diff(first, append=query.size)
+    least = np.minimum.reduceat(value, first).repeat(count)
+    among = np.where(value == least, np.arange(query.size), query.size)
+    return np.minimum.reduceat(among, first).repeat(count)

@@ -63,11 +63,15 @@ def _values(field: Any, goal: int, num_nodes: int) -> np.ndarray:
     if hasattr(field, 'distance_matrix'):
         nodes = torch.arange(num_nodes)
         field = field.distance_matrix(nodes, [goal])[:, 0]
-    value = torch.as_tensor(field, dtype=torch.double).cpu()
+    try:
+        value = torch.as_tensor(field, dtype=torch.double).cpu()
+        got = f'shape {tuple(value.shape)}'
+    except (TypeError, ValueError, RuntimeError):
+        value, got = torch.empty(0), type(field).__name__
     if value.shape != (num_nodes,):
         raise BCMError(
             f'field must be a planner, or a cost for each of {num_nodes} nodes '
-            f'(got shape {tuple(value.shape)})'
+            f'(got {got})'
         )
     return _known(value)
 

@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 from bcm_pyg.errors import BCMError
 from bcm_pyg.graph import route_points
 from bcm_pyg.planning import Plan
+from bcm_pyg.utils import counted
 
 from ._canvas import Canvas, need_matplotlib
 
@@ -63,7 +64,8 @@ def plot_route(
         if not isinstance(one, Plan):
             raise BCMError(f'{name} must be a Plan (got {type(one).__name__})')
         if not isinstance(query, int) or not -len(one) <= query < len(one):
-            raise BCMError(f'{name} has {len(one)} queries, none is {query}')
+            have = counted(len(one), 'query', 'queries')
+            raise BCMError(f'{name} has {have}, none is {query}')
         one.check_graph(canvas.data)
     if edges:
         canvas.draw_graph(unit, colorbar)

@@ -21,7 +21,7 @@ from bcm_pyg.errors import BCMError
 from bcm_pyg.metrics import gap, success_rate
 from bcm_pyg.nn import BCM
 from bcm_pyg.planning import Planner, VisitedGreedy
-from bcm_pyg.utils import Adjacency
+from bcm_pyg.utils import Adjacency, counted
 
 from .blocks import Run
 from .config import FitConfig
@@ -29,7 +29,7 @@ from .config import FitConfig
 Callback = Callable[[int, dict[str, float]], None]
 
 
-@dataclass
+@dataclass(repr=False)
 class History:
     """What happened during :func:`~bcm_pyg.fit`, one entry per validation.
 
@@ -53,6 +53,16 @@ class History:
     rows_per_second: float = 0.0
     interrupted: bool = False
 
+    def __repr__(self) -> str:
+        last = {
+            name: f', {name}={getattr(self, name)[-1]:.4g}'
+            for name in ('loss', 'gap', 'success_rate')
+            if getattr(self, name)
+        }
+        stopped = ', interrupted=True' if self.interrupted else ''
+        values = f'steps={self.steps}{"".join(last.values())}{stopped}'
+        return f'{type(self).__name__}({values})'
+
     def __str__(self) -> str:
         lines = [f'{"step":>7} {"s":>7} {"loss":>9} {"Gap %":>8} {"SR":>6}']
         columns = self.step, self.seconds, self.loss, self.gap
@@ -62,7 +72,8 @@ class History:
             line = f'{step:7d} {seconds:7.1f} {loss:9.4f} {excess:8.2f}'
             lines.append(f'{line} {rate:6.3f}')
         lines.append(
-            f'{self.steps} steps, {self.rows_per_second:,.0f} pairs a second'
+            f'{counted(self.steps, "step")}, '
+            f'{self.rows_per_second:,.0f} pairs a second'
             + (', interrupted' if self.interrupted else '')
         )
         return '\n'.join(lines)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -119,9 +118,7 @@ class OneStepBlocks(Blocks):
         self.own_goals = settings.own_goals
         self.longest = settings.average
         try:
-            self.average = AveragedModel(
-                run.model, multi_avg_fn=self._follow
-            ).eval()
+            self.average = AveragedModel(run.model).eval()
         except (RuntimeError, TypeError) as error:
             raise BCMError(
                 'one-step targets need a copy of the map for its averaged '
@@ -133,7 +130,7 @@ class OneStepBlocks(Blocks):
     @torch.no_grad()
     def block(self, step: int) -> Block:
         """The block of a step."""
-        self.average.update_parameters(self.model)
+        self._follow()
         sources, patch = self.patches.take(self.config.sources)
         _, patch, size = patch.unique_consecutive(
             return_inverse=True, return_counts=True
@@ -184,22 +181,20 @@ class OneStepBlocks(Blocks):
         value = scatter_amin(scores, block.source, 0, block.sources.numel())
         return value.masked_fill(block.sources[:, None] == goals, 0)
 
-    @torch.no_grad()
-    def _follow(
-        self,
-        average: Sequence[Tensor],
-        now: Sequence[Tensor],
-        count: Tensor | int,
-    ) -> None:
-        """An average over some of the last steps, more and more at first.
+    def _follow(self) -> None:
+        """Makes the average one over some of the last steps, more at first.
 
         As the learning rate falls, weights move less and less. An average that
         lags behind by as much as before keeps values from drifting in the end.
         """
+        average, count = self.average, self.average.n_averaged
         steps = min(self.longest, 1 + AVERAGE_SHARE * int(count))
         if steps > 1:
             steps *= max(1.0, LOW_RATE / max(1 - self.done, 1e-6))
-        torch._foreach_lerp_(list(average), list(now), 1 / steps)
+        now, buffers = self.model.parameters(), self.model.buffers()
+        torch._foreach_lerp_(list(average.parameters()), list(now), 1 / steps)
+        torch._foreach_copy_(list(average.module.buffers()), list(buffers))
+        count += 1
 
     def state(self) -> dict[str, Tensor]:
         """The patches of this round, and the average."""

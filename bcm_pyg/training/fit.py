@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch.nn.utils import clip_grad_norm_
@@ -253,17 +253,31 @@ class Trainer:
         self.optimizer.zero_grad()
         loss = self._backward(block)
         if loss == 0:  # a block in which every goal is next to its sources
+            self._check_scores(block)
             progress.history.steps += 1
             return
         norm = float(clip_grad_norm_(self.parameters, MAX_GRAD_NORM))
         if not math.isfinite(loss) or not math.isfinite(norm):
-            raise BCMError(
-                f'training stopped at step {progress.history.steps}: the loss '
-                f'is {loss} and the gradient norm {norm}. The map keeps the '
-                'weights of the step before; try a lower lr'
-            )
+            self._stop(f'the loss is {loss} and the gradient norm {norm}')
         self.optimizer.step()
         progress.step(loss, block.sources.numel() * block.goals.size(-1))
+
+    def _check_scores(self, block: Block) -> None:
+        """Without a target that is finite, it may be for the map's scores."""
+        with torch.no_grad():
+            head = self.run.sampler.adjacency.dst[block.edge]
+            ends = block.sources, head, block.goals, block.source
+            scores = self.run.model(self.run.data, *ends)
+        if not bool(scores.isfinite().all()):
+            self._stop('the map has scores that are not finite')
+
+    def _stop(self, why: str) -> NoReturn:
+        """Refuses to go on; the map is as it was before this step."""
+        step = self.progress.history.steps
+        hint = 'The map keeps the weights of the step before; try a lower lr'
+        if step == 0:
+            hint = 'The map itself is unusable: make a new one'
+        raise BCMError(f'training stopped at step {step}: {why}. {hint}')
 
     def _backward(self, block: Block) -> float:
         """Computes the gradients of a block, and returns its loss."""

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from bcm_pyg.nn import BCM
 from bcm_pyg.nn.quantize import compress, expand
-from bcm_pyg.utils import check_int
 
 from .config import FitConfig
 
@@ -66,9 +65,8 @@ class Recorder:
     """
 
     def __init__(self, model: BCM, config: FitConfig, num: int) -> None:
-        check_int('snapshots', num, 0)
         self.model = model
-        self.num = int(num)
+        self.num = num
         validations = max(config.validations, self.num - 1)
         self.config = replace(config, validations=validations)
         self.snapshots: list[Snapshot] = []

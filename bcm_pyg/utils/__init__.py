@@ -16,6 +16,7 @@ from .checks import as_ids, as_queries
 from .checks import check_choice as check_choice
 from .checks import check_float as check_float
 from .checks import check_int as check_int
+from .checks import counted as counted
 from .checks import first_true as first_true
 from .scatter import scatter_amin as scatter_amin
 from .scatter import scatter_min

@@ -103,6 +103,12 @@ class Adjacency:
         """The edge between each two nodes, -1 where there is none."""
         return self._tensor(self._edge_ids(_array(tails), _array(heads)))
 
+    def is_part_of(self, other: Adjacency) -> bool:
+        """Whether these are edges of another graph, at no less cost."""
+        edge = other.edge_ids(self.src, self.dst)
+        dearer = self.exact_cost >= other.exact_cost[edge]
+        return bool(((edge >= 0) & dearer).all())
+
     def route_edges(self, nodes: Tensor) -> Tensor:
         """Edges along routes :obj:`[B, L]`, of the same shape.
 

@@ -48,6 +48,11 @@ def check_float(name: str, value: object, *, positive: bool = False) -> None:
         raise BCMError(f'{name} must be finite and {sign} (got {value!r:.80})')
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number and what it counts: 1 node, 2 nodes."""
+    return f'{number} {one if number == 1 else many or f"{one}s"}'
+
+
 def first_true(mask: Tensor | np.ndarray) -> int | None:
     """The first position at which a vector is True; None if it is nowhere."""
     return int(mask.nonzero()[0][0]) if bool(mask.any()) else None

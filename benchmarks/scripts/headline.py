@@ -49,7 +49,7 @@ if __name__ == '__main__':
 import torch
 
 from bcm_pyg.baselines import Dijkstra
-from bcm_pyg.planning import Corridor, VisitedGreedy
+from bcm_pyg.planning import Corridor, VisitedGreedy, choose_corridor
 from benchmarks.lib.graphs import Grid, Queries, sampled
 from benchmarks.lib.measure import distance_error, planner_of, quality
 from benchmarks.lib.results import Job, Row, results_for, run_jobs
@@ -107,6 +107,8 @@ def measure_headline(row: Headline, key: Row, keep: bool) -> Row:
     corridor = planner_of(model, data, None, Corridor())
     near = quality(corridor, data, queries)
     search = quality(Dijkstra(data), data, queries)
+    chosen = choose_corridor(corridor)  # by queries of its own
+    narrow = quality(planner_of(model, data, None, chosen), data, queries)
     return {
         'map': name,
         'ended_by': ended_by(model),
@@ -123,6 +125,8 @@ def measure_headline(row: Headline, key: Row, keep: bool) -> Row:
         'distance_error': distance_error(walk, queries),
         **{f'corridor_{field}': value for field, value in near.items()},
         'dijkstra_expansions': search['expansions'],
+        'chosen': str(chosen),
+        **{f'chosen_{field}': value for field, value in narrow.items()},
     }
 
 

@@ -32,8 +32,9 @@ if __name__ == '__main__':
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
-from bcm_pyg import Planner
+from bcm_pyg import BCM, Planner
 from bcm_pyg.planning import EdgeScores
 from bcm_pyg.utils import Adjacency
 from benchmarks.lib.graphs import Queries, load, sampled, sampling, simplified
@@ -48,35 +49,41 @@ QUICK_STEPS = 20
 
 def planner_for(key: Row, keep: bool) -> tuple[Planner, Queries, Row]:
     """A planner of the whole graph, its queries, and facts about its map."""
-    name, steps = key['graph'], key['budget_steps']
+    name = key['graph']
     if name in TIMED:
         graph = timed_road(name)
-        model = timed_map(name, 128, graph.data)
-        if model is None:
-            raise SystemExit(f'there is no map of {name} in maps/')
         queries = sampled(graph.full, key['num_queries'], key['seed'])
     else:
         data, queries = load(name, REPORTED)
         graph = simplified(data)
         assert graph is not None
-        settings = sampling(name)
-        config = fit_config(
-            key['targets'], steps=steps, seed=key['seed'], **settings
-        )
-        named = cache_name(name, key['targets'], steps=steps, seed=key['seed'])
-        model = trained_map(named, graph.data, config, keep=keep)
-    facts = {
-        'parameters': model.num_parameters(),
-        'int8_bytes': model.storage_bytes('int8'),
-        'train_steps': model.info.training['steps'],
-        'train_seconds': round(model.info.training['seconds'], 1),
-    }
-    scorer: object = model
-    if not key['map']:
-        facts = {'int8_bytes': 0}
-        scorer = _Nothing(Adjacency.from_data(graph.data))
+    scorer: object = _Nothing(Adjacency.from_data(graph.data))
+    facts: Row = {'int8_bytes': 0}
+    if key['map']:
+        scorer = model = map_for(key, graph.data, keep)
+        facts = {
+            'parameters': model.num_parameters(),
+            'int8_bytes': model.storage_bytes('int8'),
+            'train_steps': model.info.training['steps'],
+            'train_seconds': round(model.info.training['seconds'], 1),
+        }
     planner = Planner(scorer, graph, landmarks=key['landmarks'])
     return planner, queries, facts
+
+
+def map_for(key: Row, data: Data, keep: bool) -> BCM:
+    """The map that readouts are timed with, or one that is trained here."""
+    name, steps = key['graph'], key['budget_steps']
+    if name in TIMED:
+        model = timed_map(name, 128, data)
+        if model is None:
+            raise SystemExit(f'there is no map of {name} in maps/')
+        return model
+    config = fit_config(
+        key['targets'], steps=steps, seed=key['seed'], **sampling(name)
+    )
+    named = cache_name(name, key['targets'], steps=steps, seed=key['seed'])
+    return trained_map(named, data, config, keep=keep)
 
 
 class _Nothing:

@@ -91,22 +91,27 @@ def headline_table(names: Collection[str] = ()) -> str:
                 f'{min(row["success_rate"] for row in rows):.3f}',
                 spread([row['gap'] for row in rows], 2),
                 spread([row['corridor_gap'] for row in rows], 3),
-                spread([_expanded(row) for row in rows], 0),
+                _share(rows, 'corridor'),
+                spread([row['chosen_gap'] for row in rows], 3),
+                _share(rows, 'chosen'),
                 spread([row['distance_error'] for row in rows], 1),
                 published_gap(costs, side),
                 ', '.join(str(row['seed']) for row in rows),
             ]
         )
     head = ['graph', 'parameters (width, channels)', 'kB in int8', 'minutes']
-    head += ['steps', 'SR', 'Gap %', 'Corridor Gap %', 'expanded %', 'MRE %']
+    head += ['steps', 'SR', 'Gap %', 'Corridor Gap %', 'expanded %']
+    head += ['chosen Gap %', 'expanded %', 'MRE %']
     head += ['Gap % in the paper', 'seeds']
     return markdown(head, lines) if lines else f'{NOT_RUN}.'
 
 
-def _expanded(row: Row) -> float:
-    """Nodes that a corridor expands, in percent of those Dijkstra settles."""
-    share: float = row['corridor_expansions'] / row['dijkstra_expansions']
-    return 100 * share
+def _share(rows: list[Row], readout: str) -> str:
+    """Expanded nodes, in percent of those that Dijkstra settles."""
+    field = f'{readout}_expansions'
+    return spread(
+        [100 * row[field] / row['dijkstra_expansions'] for row in rows], 1
+    )
 
 
 def tuning_table() -> str:

@@ -2,6 +2,8 @@ import copy
 from pathlib import Path
 
 import networkx as nx
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given, settings
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 from small_atlas import learn, streets, trained
 from small_fits import tiny
 
-from bcm_pyg import BCMError
+from bcm_pyg import BCMError, CognitiveMap
+from bcm_pyg.cognitive_map.changes import edge_ids, with_costs
 
 EDGES = list(streets().edges)
 
@@ -53,6 +56,8 @@ def test_a_view_of_a_view() -> None:
         zip(route.nodes, route.nodes[1:], strict=False)
     )
     assert view.evaluate(20).success_rate == 1
+    # Landmarks are found once, also of the simplified graph.
+    assert view.planner.bounds.arrays is atlas.planner.bounds.arrays
     assert atlas.data.num_edges == view.data.num_edges + len(set(closed))
 
 
@@ -108,15 +113,34 @@ def test_update_by_names_and_in_order() -> None:
 @pytest.mark.parametrize(
     ('costs', 'match'),
     [
-        ({('a0', 'a0'): 1.0}, "no edge from 'a0' to 'a0'"),
+        ({('a0', 'e4'): 1.0}, "no edge from 'a0' to 'e4'"),
         ({('a0', 'b0'): 1.0, ('b0', 'a0'): -1.0}, "got -1.0 from 'b0' to 'a0'"),
         ({('a0', 'b0'): float('nan')}, "got nan from 'a0' to 'b0'"),
-        ({('a0', 'b0'): 'x'}, 'must hold numbers'),
+        ({('a0', 'b0'): 1e300}, r"got 1e\+300 from 'a0' to 'b0'"),
+        ({('a0', 'b0'): 10**999}, "got 10+ from 'a0' to 'b0'"),
+        ({('a0', 'b0'): 'x'}, "a number.*got 'x' from 'a0' to 'b0'"),
+        ({('a0', 'b0'): '3'}, "a number.*got '3' from 'a0' to 'b0'"),
+        ({('a0', 'b0'): [1]}, r"a number.*got \[1\] from 'a0' to 'b0'"),
+        ({('a0', 'b0'): [1, 2]}, r"got \[1, 2\] from 'a0' to 'b0'"),
+        ({('a0', 'b0'): torch.ones(1)}, r"got tensor.* from 'a0' to 'b0'"),
+        ({('a0', 'b0'): 1j}, "got 1j from 'a0' to 'b0'"),
+        ({('a0', 'b0'): None}, "got None from 'a0' to 'b0'"),
+        ({('a0', 'b0'): True}, "got True from 'a0' to 'b0'"),
         ({'a0': 1.0}, 'pair of names'),
-        ([1.0], 'edge_cost'),
+        ([1.0], rf'vector of {len(EDGES)} numbers.*got shape \(1,\)'),
         ([-1.0] * len(EDGES), "got -1.0 from 'a0' to 'a1'"),
-        (5, 'edge_cost'),
-        ([1j] * len(EDGES), 'must hold numbers'),
+        ([1e300] * len(EDGES), r"got 1e\+300 from 'a0' to 'a1'"),
+        (3.0, r'vector of .* numbers, .*got shape \(\) of float64'),
+        ([1j] * len(EDGES), 'vector of .* numbers, .*of complex'),
+        (['x'] * len(EDGES), 'vector of .* numbers, .*got list'),
+        ([[1.0], [1.0, 2.0]], 'vector of .* numbers, .*got list'),
+        (torch.ones(len(EDGES)).bool(), 'vector of .* numbers, .*of bool'),
+        (
+            torch.ones(len(EDGES), 1),
+            rf'vector of .*got shape \({len(EDGES)}, 1\)',
+        ),
+        (torch.ones(len(EDGES)).to_sparse(), 'vector of .*got Tensor'),
+        (None, 'vector of .* numbers, .*got NoneType'),
     ],
 )
 def test_bad_costs_change_nothing(costs: object, match: str) -> None:
@@ -125,6 +149,28 @@ def test_bad_costs_change_nothing(costs: object, match: str) -> None:
     with pytest.raises(BCMError, match=match):
         atlas.update(costs, budget=1)
     assert all(vars(atlas)[key] is value for key, value in before.items())
+
+
+@pytest.mark.parametrize(
+    'value',
+    [2, np.float32(2), np.int64(2), torch.tensor(2.0), np.array(2), 2.0],
+)
+def test_numbers_of_all_kinds_are_costs(value: object) -> None:
+    atlas = learn(streets())
+    atlas.update({('a0', 'b0'): value}, config=tiny(steps=1))
+    costs = atlas.data.edge_cost
+    edge = int(edge_ids([('a0', 'b0')], atlas.data, atlas._names)[0])
+    assert costs[edge] == 2
+    for same in (costs.tolist(), costs.half(), pd.Series(costs.numpy())[::-1]):
+        with_costs(same, atlas.data, atlas._names)
+    data = with_costs(costs.double(), atlas.data, atlas._names)
+    assert data.edge_cost.dtype == torch.float32
+
+
+@pytest.mark.parametrize('config', ['x', {'steps': 1}])
+def test_update_checks_its_config(config: object) -> None:
+    with pytest.raises(BCMError, match='^config must be a FitConfig'):
+        trained().update({}, config=config)
 
 
 def test_a_view_can_be_trained_and_saved(tmp_path) -> None:
@@ -147,3 +193,78 @@ def test_costs_that_were_given_may_change_later(tmp_path: Path) -> None:
     atlas.save(tmp_path / 'map')
     again = type(atlas).load(tmp_path / 'map')
     assert again.route('a0', 'e4').cost == before
+
+
+def town(side: int = 4) -> nx.Graph:
+    """Two-way streets that networkx holds once, a self-loop, an island."""
+    out = nx.grid_2d_graph(side, side)
+    for node in out:
+        out.nodes[node]['pos'] = node
+    nx.set_edge_attributes(out, 1.0, 'minutes')
+    out.add_edge((0, 0), (0, 0), minutes=1.0)
+    out.add_node('isle', pos=(9, 9))
+    out.add_node('reef', pos=(9, 8))
+    out.add_edge('isle', 'reef', minutes=1.0)
+    return out
+
+
+@pytest.mark.parametrize('source', ['networkx', 'graphml', 'a folder'])
+def test_an_undirected_edge_is_both_directions(
+    source: str, tmp_path: Path
+) -> None:
+    graph = nx.relabel_nodes(town(), str)
+    for _, values in graph.nodes(data=True):
+        values['x'], values['y'] = map(float, values.pop('pos'))
+    if source == 'graphml':
+        nx.write_graphml(graph, tmp_path / 'town.graphml')
+    atlas = learn(
+        tmp_path / 'town.graphml' if source == 'graphml' else graph,
+        cost='minutes',
+    )
+    if source == 'a folder':
+        atlas.save(tmp_path / 'map')
+        atlas = CognitiveMap.load(tmp_path / 'map')
+    one, two = '(0, 1)', '(0, 2)'
+    for ends in ((one, two), (two, one)):
+        assert atlas.close([(one, two)]).route(*ends).hops == 3
+    view = atlas.close([(one, two)]).close([(two, '(0, 3)')])
+    assert view.data.num_edges == atlas.data.num_edges - 4
+    atlas.update({(one, two): 2.0}, config=tiny(steps=1))
+    assert (cost(atlas, one, two), cost(atlas, two, one)) == (2, 2)
+    assert atlas.data.edge_cost.sum() == atlas.data.num_edges + 2
+    atlas.update({(one, two): 3.0, (two, one): 4.0}, config=tiny(steps=1))
+    assert (cost(atlas, one, two), cost(atlas, two, one)) == (3, 4)
+
+
+def cost(atlas: CognitiveMap, tail: object, head: object) -> float:
+    ends = atlas.names.index(tail), atlas.names.index(head)
+    found = atlas.data.edge_index.T.tolist().index([*ends])
+    return float(atlas.data.edge_cost[found])
+
+
+def test_costs_of_directions_stay_apart() -> None:
+    """Where a function has told directions apart, so do changes."""
+    graph = town()
+    graph.remove_nodes_from(['isle', 'reef'])
+    for by, both in ((lambda u, v, _: 1 + (u < v), False), ('minutes', True)):
+        atlas = learn(graph, cost=by)
+        assert bool(atlas.data.get('undirected')) == both
+        view = atlas.close([((0, 0), (0, 1))])
+        assert atlas.data.num_edges - view.data.num_edges == 1 + both
+
+
+def test_all_edges_of_networkx_may_be_named() -> None:
+    graph = town()
+    atlas = learn(graph, cost='minutes')
+    changed = nx.get_edge_attributes(graph, 'minutes')
+    with pytest.raises(BCMError, match='2 nodes outside .* and edges between'):
+        atlas.update(changed, config=tiny(steps=1))
+    with pytest.raises(BCMError, match=r'those in .names of a CognitiveMap'):
+        atlas.close(graph.edges('isle'))
+    known = set(atlas.names)
+    changed = {ends: 5.0 for ends in changed if known.issuperset(ends)}
+    assert ((0, 0), (0, 0)) in changed
+    atlas.update(changed, config=tiny(steps=1))
+    assert set(atlas.data.edge_cost.tolist()) == {5.0}
+    view = atlas.close(graph.edges((0, 0)))
+    assert not view.route((0, 0), (3, 3)).success

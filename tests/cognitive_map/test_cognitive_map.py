@@ -6,12 +6,19 @@ import numpy as np
 import pytest
 import torch
 from small_atlas import learn, streets, trained
+from small_fits import tiny
 from torch_geometric.data import Data
 
-from bcm_pyg import BCMError, CognitiveMap, Planner, Route
+from bcm_pyg import BCM, BCMError, CognitiveMap, FitConfig, Planner, Route
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import weighted_grid
-from bcm_pyg.planning import BestFirst, Corridor, choose_corridor
+from bcm_pyg.planning import (
+    BestFirst,
+    Corridor,
+    VisitedGreedy,
+    choose_corridor,
+)
+from bcm_pyg.training import History
 
 
 def cost_of(graph: nx.DiGraph, nodes: list[str]) -> float:
@@ -91,6 +98,8 @@ def test_which_cost() -> None:
         values['toll'] = 2 * values['cost']
     with pytest.raises(BCMError, match=r"has no 'tolls'.*'cost', 'toll'"):
         CognitiveMap.learn(graph, cost='tolls')
+    with pytest.raises(BCMError, match=r'or a function \(got ndarray\)'):
+        CognitiveMap.learn(graph, cost=np.ones(9))
     best = nx.dijkstra_path_length(graph, 'a0', 'e4', weight='toll')
     atlas = learn(graph, cost='toll')
     assert best <= atlas.route('a0', 'e4').cost * (1 + 1e-6) < 2 * best
@@ -113,6 +122,8 @@ def test_two_nodes_that_are_left() -> None:
 def test_evaluate() -> None:
     atlas = trained()
     assert atlas.evaluate(20).success_rate == 1
+    with pytest.raises(BCMError, match=r'evaluate\(starts, goals\)'):
+        atlas.evaluate(goals=['a0'])
     report = atlas.evaluate(['a0', 'b2'], ['e4', 'end1'])
     assert report.num_queries == 2 and report.gap >= 0
 
@@ -128,7 +139,8 @@ def test_plot() -> None:
         assert len(atlas.plot(routes).lines) > 0
     alone = atlas.plot()
     assert alone.get_legend() is None and len(alone.collections) > 0
-    for bad in ([5], 3, 'a0'):
+    other = learn(np.zeros((3, 3), dtype=bool)).route((0, 0), (2, 2))
+    for bad in ([5], 3, 'a0', other):
         with pytest.raises(BCMError, match='routes must be'):
             atlas.plot(bad)
     with pytest.raises(BCMError, match='no routes'):
@@ -262,7 +274,7 @@ def test_settings_are_passed_on() -> None:
         ({'readout': 'zigzag'}, "readout 'zigzag' is not one of"),
         ({'readout': 5}, 'readout'),
         ({'config': 5}, r'config must be a FitConfig \(got 5\)'),
-        ({'budget': 'long'}, 'time_budget must be'),
+        ({'budget': 'long'}, 'budget must be'),
         ({'snapshots': -1}, 'snapshots must be'),
         ({'encoder': 'no'}, "unknown encoder 'no'"),
     ],
@@ -278,6 +290,64 @@ def test_bad_settings_are_found_before_training(
         CognitiveMap.learn(streets(), **settings)
 
 
+def test_how_to_train(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = []
+
+    def fit(model: BCM, data: Data, config: FitConfig, **_: object) -> History:
+        used.append(config)
+        return History()
+
+    monkeypatch.setattr('bcm_pyg.cognitive_map.cognitive_map.fit', fit)
+    learn = CognitiveMap.learn
+    with pytest.warns(UserWarning, match='untrained, .* budget above 0'):
+        atlas = learn(streets(), readout='corridor')
+        learn(streets(), 10, seed=7, readout='greedy')
+        learn(streets(), steps=3, readout='corridor')
+        learn(streets(), config=tiny(steps=3), lr=1.0, readout='corridor')
+        atlas.update({})
+        atlas.update({}, 5, steps=4)
+    assert [(x.time_budget, x.steps, x.seed) for x in used] == [
+        (300, None, 0),
+        (10, None, 7),
+        (None, 3, 0),
+        (None, 3, 0),
+        (60, None, 0),
+        (5, 4, 0),
+    ]
+    assert [x.regret for x in used] == [0, None, 0, None, 0, 0]
+    assert used[3].lr == 1
+
+
+@pytest.mark.parametrize(
+    ('settings', 'match'),
+    [
+        ({'snapshots': -1}, 'snapshots must be'),
+        ({'snapshots': 1.5}, 'snapshots must be'),
+        ({'budget': -1}, r'^budget must be finite and non-neg.*got -1'),
+        ({'budget': 9, 'config': FitConfig()}, 'not used beside a config'),
+        ({'seed': 0, 'config': FitConfig()}, 'not used beside a config'),
+        ({'budget': 9, 'time_budget': 9}, 'time_budget is given twice'),
+        ({'stepps': 9}, "a keyword must be one of .*got 'stepps'"),
+        ({'encoder': 'no'}, "unknown encoder 'no'"),
+        ({'encoder': 'landmark+no'}, "unknown encoder 'no'"),
+    ],
+)
+def test_bad_settings_are_found_where_there_is_nothing_to_learn(
+    settings: dict, match: str, tmp_path: Path
+) -> None:
+    towns = nx.path_graph(5)
+    for node in towns:
+        towns.nodes[node]['pos'] = (float(node), 0.0)
+    nx.set_edge_attributes(towns, 1.5, 'cost')
+    with pytest.raises(BCMError, match=match):
+        CognitiveMap.learn(towns, **settings)
+    atlas = CognitiveMap.learn(towns, encoder='landmark+one_hot', snapshots=2)
+    with pytest.raises(BCMError, match='^config must be a FitConfig'):
+        atlas.update({}, config='x')
+    with pytest.raises(BCMError, match='nothing to learn: exact search ans'):
+        atlas.explore(tmp_path / 'page.html')
+
+
 def test_same_seed_same_map_and_random_numbers_stay() -> None:
     before = torch.get_rng_state()
     first, again = learn(streets()), learn(streets())
@@ -286,12 +356,21 @@ def test_same_seed_same_map_and_random_numbers_stay() -> None:
     assert torch.equal(first.distance(*ends), again.distance(*ends))
 
 
+def test_labels_of_a_pyg_graph_are_names() -> None:
+    data = weighted_grid('open', side=4, costs='mild', seed=1)
+    data.node_id = [f'corner {number}' for number in range(16)]
+    atlas = CognitiveMap.learn(data, steps=2, readout='corridor')
+    route = atlas.route('corner 0', 'corner 15')
+    assert route.success and route.nodes[0] == 'corner 0'
+
+
 @pytest.mark.parametrize(
     ('graph', 'match'),
     [
         (Data(), 'no edge_index'),
         (nx.Graph(), 'no edges'),
         (np.full((3, 3), 2), 'occupancy array must hold'),
+        (np.full((3, 3), 0.5), r'got 0.5\): pass a mask, such as array > 0.5'),
         (np.zeros(4, dtype=bool), 'two or more dimensions'),
         ('missing.npz', 'there is no file'),
         ('streets.txt', 'is not a graph file'),
@@ -312,6 +391,34 @@ def test_training_suits_the_readout(readout: str | None) -> None:
         regret = atlas.model.info.training['config']['regret']
         assert (regret > 0) == (readout == 'greedy')
         atlas.update({('a0', 'a1'): 9.0}, 0.01, progress=False)
+
+
+def test_another_readout() -> None:
+    graph, atlas = streets(), learn(streets())
+    walks = atlas.with_readout('visited_greedy')
+    assert walks.planner.readout == VisitedGreedy()
+    assert isinstance(atlas.planner.readout, Corridor)
+    assert walks.model is atlas.model and walks.data is atlas.data
+    assert walks.planner.scorer is atlas.planner.scorer
+    proven = walks.with_readout(Corridor(0), epsilon=0)
+    for _ in range(2):
+        for route in proven.routes(proven.names, 'e4'):
+            best = nx.shortest_path_length(graph, route.start, 'e4', 'cost')
+            assert route.cost == pytest.approx(best)
+        changed = {edge: 2 + len(edge[1]) for edge in graph.edges}
+        nx.set_edge_attributes(graph, changed, 'cost')
+        proven.update(changed, config=tiny(steps=1))
+    assert proven.close([('a0', 'a1')]).planner.epsilon == 0
+    with pytest.raises(BCMError, match='readout'):
+        atlas.with_readout('sideways')
+    tree = CognitiveMap(atlas.data)
+    assert tree.with_readout('greedy').route('a0', 'e4').success
+
+
+def test_a_map_of_the_simplified_graph_is_missing_it() -> None:
+    atlas = trained()
+    with pytest.warns(UserWarning, match='simplified= of CognitiveMap'):
+        CognitiveMap(atlas.data, atlas.model)
 
 
 def test_the_corridor_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,7 @@ def nx_reach(graph: object, start: int) -> set[int]:
     return seen
 
 
+@pytest.mark.filterwarnings('ignore:the graph has no coordinates')
 @settings(max_examples=300, deadline=None)
 @given(graphs(), graphs())
 def test_a_map_of_one_graph_and_another(one: Data, two: Data) -> None:

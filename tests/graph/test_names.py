@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from bcm_pyg import BCMError
+from bcm_pyg.graph import as_graph
 from bcm_pyg.graph.labels import as_node_id
 from bcm_pyg.graph.names import Names
 
@@ -123,6 +124,36 @@ def test_names_that_were_left_out() -> None:
     data = Data(num_nodes=2, node_id=as_node_id(['a', 'b']), dropped_nodes=3)
     with pytest.raises(BCMError, match='3 nodes outside of the largest'):
         Names(data).node('x')
+    data.dropped_nodes = 1
+    with pytest.raises(BCMError, match=': 1 node outside of the largest'):
+        Names(data).node('x')
+
+
+@pytest.mark.parametrize(
+    ('name', 'match'),
+    [
+        ('0,1', r'did you mean \(0, 1\)\?'),
+        ('(0, 1)', r'did you mean \(0, 1\)\?'),
+        ([0, 1], r'did you mean \(0, 1\)\?'),
+        (np.array([0, 1]), r'did you mean \(0, 1\)\?'),
+        ((1, 1), 'this cell is blocked, or cut off'),
+        ([1, 1], 'this cell is blocked, or cut off'),
+        ((0, 3), r'the grid has 3 x 3 cells$'),
+        ((-1, 0), r'the grid has 3 x 3 cells$'),
+        ((0, 1, 2), r'such as \(0, 0\)'),
+        (('a', 'b'), r'such as \(0, 0\)'),
+        ('1,1', r'such as \(0, 0\)'),
+        ('a,b', r'such as \(0, 0\)'),
+        (7, r'such as \(0, 0\)'),
+        ((x for x in (0, 1)), r'such as \(0, 0\)'),
+    ],
+)
+def test_cells_of_a_grid(name: object, match: str) -> None:
+    wall = np.zeros((3, 3), dtype=bool)
+    wall[1, 1] = True
+    names = Names(as_graph(wall))
+    with pytest.raises(BCMError, match=match):
+        names.node(name)
 
 
 def test_long_names_are_not_compared() -> None:

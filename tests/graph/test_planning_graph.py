@@ -219,6 +219,13 @@ def test_edge_attributes_need_no_edge_in_their_name():
     assert planning_graph(raw).lanes.tolist() == [13, 11]
 
 
+def test_sparse_attributes_come_along():
+    loop = torch.tensor([[1, 0, 0], [2, 0, 1]])  # one is dropped
+    data = Data(pos=torch.rand(4, 2), edge_index=loop, edge_cost=torch.ones(3))
+    data.edge_weight = torch.tensor([5.0, 6.0, 0.0]).to_sparse()
+    assert planning_graph(data).edge_weight.to_dense().tolist() == [0, 5]
+
+
 def test_isolated_nodes_do_not_confuse_attributes():
     """PyG alone would infer four nodes here, as many as edges."""
     raw = Data(

@@ -259,8 +259,9 @@ def test_cost_complex():
 @pytest.mark.parametrize('cost', [{1.0, 2.0}, [1.0, 1.0, 1.0]])
 def test_cost_is_no_tensor(cost):
     name = type(cost).__name__
-    message = rf'cost must be a tensor or an array \(got {name}\)'
-    refused(good(edge_cost=cost), f'edge_{message}')
+    message = rf'a tensor or an array \(got {name}\)'
+    refused(good(edge_cost=cost), f'edge_cost must be {message}')
+    message = f"cost must be the name .*'length', or .* in {message}"
     refused(good(), message, cost=cost)
 
 
@@ -287,7 +288,8 @@ def test_without_coordinates():
     assert again.edge_index is out.edge_index and again.keys() == out.keys()
     refused(data, 'has none', cost='length')
     refused(good(pos=None, num_nodes=0), 'num_nodes must be an int')
-    refused(good(pos=None, num_nodes=2), r'node ids lie in \[0, 2\)')
+    refused(good(pos=None, num_nodes=2), r'node ids lie in \[0, 2\)$')
+    refused(good(pos=torch.rand(2, 2)), r'in \[0, 2\), as pos has 2 rows')
     assert planning_graph(good(pos=None, x=torch.eye(5))).num_nodes == 5
 
 

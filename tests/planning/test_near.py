@@ -17,7 +17,7 @@ from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.graph import simplify_graph
 from bcm_pyg.graph.full_routes import Ends
 from bcm_pyg.kernels import load_kernels
-from bcm_pyg.planning import EdgeScores
+from bcm_pyg.planning import EdgeScores, Scorer
 from bcm_pyg.planning._landmarks import LandmarkBounds
 from bcm_pyg.planning._near import near_bounds, plain_near
 from bcm_pyg.utils import Adjacency
@@ -147,6 +147,96 @@ def test_distances(full: bool, landmarks: int) -> None:
     )
     assert bool((alone[raised] <= exact[raised] * (1 + 1e-6)).all())
     assert planner.distance([], [], exact_within=5).tolist() == []
+
+
+def constant(data: Data, value: float, dtype: torch.dtype) -> Scorer:
+    """Gives all edges the same score."""
+    adjacency = Adjacency.from_data(data)
+
+    def scorer(nodes: torch.Tensor, goals: torch.Tensor) -> EdgeScores:
+        edge, source = adjacency.out_edges(nodes)
+        return EdgeScores(edge, source, torch.full(edge.shape, value).to(dtype))
+
+    return scorer
+
+
+@pytest.mark.parametrize('landmarks', [0, 2])
+@pytest.mark.parametrize('value', [0.0, 1e9, INF, float('nan')])
+def test_estimates_are_within_what_is_proven(
+    value: float, landmarks: int
+) -> None:
+    data = planning_graph(weighted_grid('ushape', 10, 'wide', 2))
+    adjacency = Adjacency.from_data(data)
+    queries = sample_queries(data, 300, seed=1)
+    scorer = constant(data, value, torch.float32)
+    planner = Planner(scorer, data, landmarks=landmarks)
+    bounds = LandmarkBounds(adjacency, landmarks) if landmarks else None
+    ends = ends_of(*queries)
+    for limit in (3, 10, 30):
+        found = planner.distance(*queries, exact_within=limit).numpy()
+        lower, upper = near_bounds(adjacency, ends, limit, bounds)
+        assert bool(((lower < upper) & (upper < INF)).any())
+        wanted = lower if value == 0 else upper
+        wanted = np.where(np.isinf(upper) & (value == 1e9), value, wanted)
+        if landmarks > 0:  # at the start they may know more than the search
+            ahead = bounds(*queries).numpy()
+            wanted = np.minimum(np.maximum(wanted, ahead), upper)
+        assert found.tolist() == wanted.astype(np.float32).tolist()
+
+
+@pytest.mark.parametrize('full', [False, True])
+def test_what_is_no_number_is_infinite(full: bool) -> None:
+    """Of single edges too: the others of a node still count."""
+    data = planning_graph(weighted_grid('ushape', 10, 'wide', 2))
+    graph = simplify_graph(data) if full else data
+    inner = planning_graph(graph.data) if full else data
+    adjacency = Adjacency.from_data(inner)
+
+    starts, goals = sample_queries(data, 200, seed=1)
+
+    def found(gap: float) -> list[list[float]]:
+        def scorer(nodes: torch.Tensor, goals: torch.Tensor) -> EdgeScores:
+            edge, source = adjacency.out_edges(nodes)
+            score = adjacency.cost[edge].masked_fill(edge % 2 == 0, gap)
+            return EdgeScores(edge, source, score)
+
+        planner = Planner(scorer, graph, landmarks=2)
+        cost = planner.distance(starts, goals)
+        assert not bool(cost.isnan().any()) and bool(cost.isfinite().any())
+        matrix = planner.distance_matrix(starts, goals[:9])
+        near = planner.distance(starts, goals, exact_within=5)
+        return [cost.tolist(), matrix.tolist(), near.tolist()]
+
+    assert found(float('nan')) == found(INF)
+
+
+@pytest.mark.parametrize('dtype', [torch.float64, torch.float16, torch.long])
+@pytest.mark.parametrize('full', [False, True])
+def test_distances_are_float32(dtype: torch.dtype, full: bool) -> None:
+    data = planning_graph(weighted_grid('ushape', 10, 'wide', 2))
+    graph = simplify_graph(data) if full else data
+    inner = planning_graph(graph.data) if full else data
+    planner = Planner(constant(inner, 7.0, dtype), graph)
+    for within in (0, 5):
+        found = planner.distance([0, 1], [9, 9], exact_within=within)
+        assert found.dtype == torch.float32
+    assert planner.distance_matrix([0, 1], [9]).dtype == torch.float32
+
+
+def test_landmarks_guide_the_search() -> None:
+    """They settle more queries in as few expansions."""
+    data = planning_graph(weighted_grid('ushape', 14, 'wide', 3))
+    queries = sample_queries(data, 300, seed=2)
+    exact = shortest_distances(Adjacency.from_data(data), *queries).float()
+    scorer = constant(data, 1e9, torch.float32)
+
+    def share(landmarks: int, limit: int) -> float:
+        planner = Planner(scorer, data, landmarks=landmarks)
+        found = planner.distance(*queries, exact_within=limit)
+        return float(torch.isclose(found, exact).float().mean())
+
+    for limit in (5, 10, 20):
+        assert share(0, limit) + 0.05 < share(8, limit) < 1
 
 
 @settings(deadline=None, max_examples=30)

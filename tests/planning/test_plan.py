@@ -43,6 +43,8 @@ def test_plan() -> None:
     for query in (3, -4):
         with pytest.raises(IndexError, match=f'no query {query}: .* 3 queries'):
             plan.path(query)
+    with pytest.raises(IndexError, match='no query 1: .* 1 query$'):
+        plan[:1].path(1)
 
 
 def test_plan_is_frozen() -> None:
@@ -90,14 +92,23 @@ def test_one_route() -> None:
             plan[query]
 
 
+def test_a_route_is_a_sequence_of_its_nodes() -> None:
+    route, none = make_plan([3, 1, 0], [])
+    assert list(route) == route.nodes and len(route) == 3
+    assert 1 in route and 2 not in route
+    assert route.edges == [(3, 1), (1, 0)]
+    assert route and not none and list(none) == none.edges == []
+
+
 def test_routes_in_names() -> None:
     plan = make_plan([3, 1, 0], [])
     with pytest.raises(BCMError, match='pass the graph'):
         plan.to_labels()
     ends = {'starts': torch.tensor([3, 0]), 'goals': torch.tensor([0, 2])}
     plan = replace(plan, **ends, names=['a', 'b', 'c', 'd'])
-    assert str(plan[0]) == "Route('d' -> 'a', cost=2, hops=2)"
-    assert str(plan[1]) == "Route('a' -> 'c', none found)"
+    assert repr(plan[0]) == "Route('d' -> 'a', cost=2, hops=2)"
+    assert str(plan[0]) == 'd -> b -> a (cost 2)'
+    assert str(plan[1]) == repr(plan[1]) == "Route('a' -> 'c', none found)"
     assert plan[0].nodes == ['d', 'b', 'a']
     assert plan.path(0) == [3, 1, 0]
     assert plan.to_labels() == [['d', 'b', 'a'], []]

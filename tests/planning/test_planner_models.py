@@ -6,14 +6,19 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from helpers import (
     ALL_ENCODERS,
     assert_same_plan,
     assert_sound,
+    random_graphs,
     tiny_map,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from search_twins import every_pair, optimal_costs
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError, FitConfig, Planner, fit, planning_graph
@@ -95,6 +100,21 @@ def test_a_scorer_may_have_a_unit(grid: Data) -> None:
     assert_same_plan(Planner(Doubled(), grid, 'greedy')(starts, goals), plain)
 
 
+def test_another_readout_of_the_same_map(grid: Data) -> None:
+    planner = Planner(BCM.paper(grid), grid, 'greedy')
+    proven = planner.with_readout('Corridor', epsilon=0.05)
+    assert (planner.complete, planner.landmarks) == (False, 0)
+    assert (proven.complete, proven.landmarks) == (True, 16)
+    assert proven.scorer is planner.scorer
+    plan = proven(0, [99, 55])
+    assert bool((plan.cost <= 1.05 * plan.lower_bound).all())
+    again = proven.with_readout('visited_greedy')
+    assert again.bounds is proven.bounds and again.epsilon is None
+    assert not again.complete
+    with pytest.raises(BCMError, match='epsilon'):
+        planner.with_readout('corridor', epsilon=-1)
+
+
 def test_an_untrained_map_is_warned_of(grid: Data) -> None:
     model = BCM.from_data(grid)
     with pytest.warns(UserWarning, match='the map is untrained') as caught:
@@ -156,7 +176,6 @@ def test_a_graph_without_coordinates(
 
 @pytest.mark.parametrize('asked', [True, False])
 def test_proofs_on_a_subgraph(asked: bool) -> None:
-    """Bounds that are known already search in the graph they are of."""
     data = weighted_grid('open', side=6, seed=1)
     starts, goals = sample_queries(data, 60, seed=3)
     planner = Planner(tiny_map(data), data, epsilon=0.0, landmarks=4)
@@ -167,8 +186,66 @@ def test_proofs_on_a_subgraph(asked: bool) -> None:
     closed = data.clone()
     closed.edge_index = data.edge_index[:, kept]
     closed.edge_cost = data.edge_cost[kept]
-    plan = planner.on_subgraph(closed)(starts, goals)
+    view = planner.on_subgraph(closed)
+    plan = view(starts, goals)
     exact = Dijkstra(closed)(starts, goals)
     torch.testing.assert_close(plan.cost, exact.cost)
     edges = Adjacency.from_data(planning_graph(closed)).route_edges(plan.nodes)
     assert not bool((edges == -2).any())
+    assert view.bounds.arrays is planner.bounds.arrays  # found once
+    # Where the whole graph is a part of this one, its bounds are no bounds.
+    assert view.on_subgraph(data).bounds.arrays is not planner.bounds.arrays
+    cheaper = data.clone()
+    cheaper.edge_cost = data.edge_cost / 2
+    plan = planner.on_subgraph(cheaper)(starts, goals)
+    torch.testing.assert_close(plan.cost, Dijkstra(cheaper)(starts, goals).cost)
+    assert bool((plan.lower_bound <= plan.cost).all())
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    graph=random_graphs(),
+    epsilon=st.sampled_from([None, 0.0, 0.05, 1.0]),
+    full=st.booleans(),
+    seed=st.integers(0, 999),
+    within=st.integers(0, 9),
+)
+def test_bounds_of_the_whole_graph_bound_its_parts(
+    graph: Data, epsilon: float | None, full: bool, seed: int, within: int
+) -> None:
+    whole = planning_graph(graph)
+    rng = np.random.default_rng(seed)
+    kept = rng.random(whole.num_edges) < 0.7
+    kept[rng.integers(whole.num_edges)] = True  # at least one
+    part = whole.clone()
+    part.edge_index = whole.edge_index[:, torch.from_numpy(kept)]
+    more = torch.from_numpy(rng.integers(0, 3, kept.sum())).float()
+    part.edge_cost = whole.edge_cost[torch.from_numpy(kept)] + more
+    on, sub = whole, part
+    if full:
+        try:
+            on = simplify_graph(whole)
+            sub = simplify_graph(part, on.node)
+        except BCMError:  # no edge would be left
+            on, sub = whole, part
+    model = tiny_map(on if on is whole else on.data)
+    planner = Planner(model, on, epsilon=epsilon, landmarks=3)
+    view = planner.on_subgraph(sub)
+    assert view.bounds.arrays is planner.bounds.arrays
+    starts, goals = every_pair(int(whole.num_nodes))
+    plan = view(starts, goals)
+    optimal = torch.tensor(
+        optimal_costs(part, starts, goals), dtype=torch.float64
+    )
+    assert plan.success.tolist() == optimal.isfinite().tolist()
+    assert_sound(plan, part, starts.tolist(), goals.tolist())
+    assert bool((plan.lower_bound <= optimal * (1 + 1e-12)).all())
+    if epsilon is not None:
+        most = (1 + epsilon) * (1 + 1e-12)  # sums in another order
+        assert bool((plan.cost <= most * plan.lower_bound).all())
+        assert bool((plan.cost <= most * optimal).all())
+    # A distance is no less than its bound, and exact where a search ends.
+    found = view.distance(starts, goals, exact_within=within)
+    assert bool((found.isinf() | optimal.isfinite()).all())
+    settled = view.distance(starts, goals, exact_within=999)
+    assert settled.tolist() == pytest.approx(optimal.tolist())

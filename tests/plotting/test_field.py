@@ -57,5 +57,8 @@ def test_errors():
     data = weighted_grid('open', side=4)
     with pytest.raises(BCMError, match='each of 16 nodes'):
         plot_field(data, torch.zeros(3), 0)
+    for field in (BCM.from_data(data), None, 'abc'):
+        with pytest.raises(BCMError, match=r'16 nodes \(got [A-Za-z]+\)'):
+            plot_field(data, field, 3)
     with pytest.raises(BCMError, match='goal'):
         plot_field(data, torch.zeros(16), 16)

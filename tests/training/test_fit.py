@@ -29,6 +29,8 @@ from bcm_pyg import (
 )
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.graph import fingerprint
+from bcm_pyg.training import Block
+from bcm_pyg.training.blocks import OneStepBlocks
 from bcm_pyg.utils import Adjacency
 
 TERMINALS = ['calibrated', 'paper']
@@ -46,6 +48,21 @@ def islands() -> Data:
     assert ((degree[0] > 0) & (degree[1] == 0)).any()
     assert (degree.sum(0) == 0).any()
     return data
+
+
+def test_targets_know_how_far_a_run_is(
+    grid: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, block = [], OneStepBlocks.block
+
+    def spy(self: OneStepBlocks, step: int) -> Block:
+        seen.append((step, self.done))
+        return block(self, step)
+
+    monkeypatch.setattr(OneStepBlocks, 'block', spy)
+    config = FitConfig.paper(steps=4, validation_queries=4)
+    fit(small_map(grid, terminal='paper'), grid, config)
+    assert seen == [(0, 0.0), (1, 0.25), (2, 0.5), (3, 0.75)]
 
 
 @pytest.mark.parametrize('kind', ['sweeps', 'exact'])

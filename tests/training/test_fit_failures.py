@@ -180,6 +180,20 @@ def test_a_rate_that_is_too_high(grid: Data, kind: str, optimizer: str) -> None:
     assert is_finite(model)
 
 
+@pytest.mark.parametrize('kind', KINDS)
+def test_a_map_that_has_diverged(grid: Data, kind: str) -> None:
+    """Its weights are finite, its scores are not."""
+    model = small_map(grid)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(1e30)
+    config = tiny(targets=kind, steps=5, validations=0)
+    for _ in range(2):
+        with pytest.raises(BCMError, match=r'at step 0: .* make a new one$'):
+            fit(model, grid, config)
+    assert is_finite(model)
+
+
 def test_a_loss_that_is_not_finite(
     grid: Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,8 @@ def test_history_begins_empty() -> None:
     assert history.steps == 0
     assert history.interrupted is False
     assert history.step == history.loss == history.gap == []
+    assert repr(history) == 'History(steps=0)'
+    assert repr(History(interrupted=True)).endswith('interrupted=True)')
     assert str(history).split('\n')[1] == '0 steps, 0 pairs a second'
     assert History().step is not history.step
 
@@ -22,6 +24,9 @@ def test_history_prints_as_an_aligned_table() -> None:
         steps=1000,
     )
     lines = str(history).split('\n')
+    assert repr(history) == (
+        'History(steps=1000, loss=0.0625, gap=5.25, success_rate=1)'
+    )
     assert len(lines) == 4
     assert lines.pop() == '1000 steps, 0 pairs a second'
     assert len({len(line) for line in lines}) == 1

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import math
+import weakref
 from typing import Any
 
 import networkx as nx
@@ -212,6 +214,52 @@ def test_one_backup_takes_the_minima_at_the_heads(
         model.transition.lin3.weight.mul_(2)
     block = targets.block(5)
     assert_patches(targets, data, block, network_values(average, data))
+
+
+@pytest.mark.parametrize(
+    ('done', 'times'), [(0.0, 1), (0.5, 1), (0.8, 1), (0.9, 2), (0.95, 4)]
+)
+def test_how_far_the_average_looks_back(
+    grid: Data, done: float, times: float
+) -> None:
+    model = small_map(grid, 'interaction', 'paper')
+    targets = blocks_of(model, grid, 'paper', average=5)
+    assert isinstance(targets, OneStepBlocks)
+    targets.done = done
+    targets.block(0)
+    for count, steps in ((1, 1 + AVERAGE_SHARE), (100, 1.7), (9999, 5)):
+        targets.average.n_averaged.fill_(count)
+        before = [x.clone() for x in targets.average.parameters()]
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(1)
+            model.cost_scale.add_(1)
+        targets.block(1)
+        assert int(targets.average.n_averaged) == count + 1
+        for then, now, average in zip(
+            before,
+            model.parameters(),
+            targets.average.parameters(),
+            strict=True,
+        ):
+            wanted = then + (now - then) / (steps * times)
+            assert torch.allclose(average, wanted, rtol=1e-5, atol=1e-6)
+        assert torch.equal(targets.average.module.cost_scale, model.cost_scale)
+
+
+def test_targets_are_freed_with_their_run(grid: Data) -> None:
+    """No cycle of references keeps the copy of the map."""
+    model = small_map(grid, 'interaction', 'paper')
+    targets = blocks_of(model, grid, 'paper')
+    assert isinstance(targets, OneStepBlocks)
+    targets.block(0)
+    average = weakref.ref(targets.average)
+    gc.disable()
+    try:
+        del targets
+        assert average() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize('own_goals', [0, 1, 2, 9])

@@ -209,6 +209,22 @@ def test_equal_to_itself_alone(diamond: Data) -> None:
     assert adjacency != Adjacency.from_data(diamond.clone())
 
 
+def test_parts_of_a_graph(diamond: Data) -> None:
+    whole = Adjacency.from_data(diamond)
+
+    def part(edges: list[int], more: float) -> Adjacency:
+        data = diamond.clone()
+        data.edge_index = diamond.edge_index[:, edges]
+        data.edge_cost = diamond.edge_cost[edges] + more
+        return Adjacency.from_data(planning_graph(data))
+
+    some = part([0, 2, 3], 0.5)
+    assert some.is_part_of(whole) and whole.is_part_of(whole)
+    assert not whole.is_part_of(some)  # it has other edges
+    assert part([0, 3], 1.0).is_part_of(some)
+    assert not part([0, 3], 0.25).is_part_of(some)  # they cost less
+
+
 @pytest.mark.parametrize(
     ('route', 'simple'),
     [

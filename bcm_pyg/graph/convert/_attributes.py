@@ -68,6 +68,7 @@ class Edges(NamedTuple):
     tail: list[Hashable]
     head: list[Hashable]
     attributes: list[Attributes]
+    undirected: bool = False
 
     def describe(self, index: int) -> str:
         """An edge in an error message."""
@@ -85,10 +86,11 @@ def nodes_and_edges(graph: Any) -> tuple[Nodes, Edges]:
     edges = list(graph.edges(data=True))
     if not edges:
         raise BCMError('the graph has no edges: nothing to plan')
-    if not graph.is_directed():
+    undirected = not graph.is_directed()
+    if undirected:
         edges += [(head, tail, values) for tail, head, values in edges]
     tail, head, values = (list(part) for part in zip(*edges, strict=True))
-    return nodes, Edges(tail, head, values)
+    return nodes, Edges(tail, head, values, undirected)
 
 
 def edge_names(edges: Edges) -> list[str]:

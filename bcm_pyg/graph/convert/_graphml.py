@@ -113,7 +113,7 @@ class _Reader:
         self.labels: list[str] = []
         self.attributes: list[dict[str, Any]] = []
         self.edges = Edges([], [], [])
-        self.num_graphs, self.directed = 0, True
+        self.num_graphs, self.directed, self.num_directed = 0, True, 0
         # What data belongs to: a graph, a node or an edge.
         self.kind, self.owner = 'graph', self.graph
         self.key: _Key | None = None
@@ -137,7 +137,8 @@ class _Reader:
         names = {key.name for key in every if key.owner in ('edge', 'all')}
         crs = self.graph.get('crs')
         nodes = Nodes([*self.labels], [*self.attributes])
-        return GraphML(nodes, self.edges, crs, sorted(names))
+        edges = self.edges._replace(undirected=self.num_directed == 0)
+        return GraphML(nodes, edges, crs, sorted(names))
 
     def take(self, size: int) -> None:
         """Counts what is about to be built."""
@@ -232,7 +233,9 @@ class _Reader:
         tail, head = (self.labels[self.add_node(end)] for end in ends)
         self.kind, self.owner = 'edge', self.with_defaults('edge')
         both = [(tail, head)]
-        if fields.get('directed', str(self.directed)).lower() != 'true':
+        directed = fields.get('directed', str(self.directed)).lower() == 'true'
+        self.num_directed += directed
+        if not directed:
             both.append((head, tail))
         for one, two in both:
             self.take(ENTRY_BYTES)

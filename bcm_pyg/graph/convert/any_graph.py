@@ -96,10 +96,12 @@ def read_graph(path: str | PathLike[str], cost: str | None = None) -> Data:
 def _from_array(occupied: np.ndarray | Tensor) -> Data:
     array = torch.as_tensor(occupied)
     if array.dtype != torch.bool:
-        if not bool(((array == 0) | (array == 1)).all()):
+        other = array[(array != 0) & (array != 1)]
+        if other.numel() > 0:
             raise BCMError(
                 'an occupancy array must hold booleans, or 0 for free and 1 '
-                f'for blocked (got {array.dtype} of other values)'
+                f'for blocked (got {other[0].item():g}): pass a mask, such as '
+                'array > 0.5'
             )
         array = array == 1
     if array.dim() < 2:
@@ -137,10 +139,9 @@ def _from_parts(
             cost = 'length'
         return build(nodes, edges, cost, position, lonlat, labels)
     except BCMError as error:
-        if 'pos=' not in str(error) and 'cost=' not in str(error):
+        if 'pos=' not in str(error):
             raise
         raise BCMError(
-            f'{error} (CognitiveMap.learn has cost=, the command line --cost; '
-            'for other arguments call bcm_pyg.graph.from_networkx, and pass '
+            f'{error} (bcm_pyg.graph.from_networkx has pos=: call it, and pass '
             'the result)'
         ) from None

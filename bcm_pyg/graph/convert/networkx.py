@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 from torch_geometric.data import Data
+from torch_geometric.utils import is_undirected
 
 from bcm_pyg.errors import BCMError
 from bcm_pyg.geo import are_degrees, local_metres, warn_of_degrees
@@ -67,6 +68,7 @@ def from_networkx(
     Returns:
         The canonical graph, with :obj:`node_id`, :obj:`lonlat` where known, and
         :obj:`pos_origin`: add it to :obj:`pos` for the source's coordinates.
+        :obj:`undirected` is True where an edge means both directions.
     """
     nodes, edges = source.nodes_and_edges(graph)
     crs = graph.graph.get('crs')
@@ -102,7 +104,7 @@ def build(
         if cost == 'length' and not any(cost in e for e in edges.attributes):
             if position is None:
                 raise BCMError(f"cost='length': {NO_COORDINATES}")
-            return planning_graph(raw, cost)
+            return _finished(raw, cost, edges.undirected)
         if not any(cost in e for e in edges.attributes):
             every = source.edge_names(edges)
             raise BCMError(
@@ -111,11 +113,11 @@ def build(
             )
         values = [item.get(cost) for item in edges.attributes]
     elif callable(cost):
-        values = [cost(*edge) for edge in zip(*edges, strict=True)]
+        values = list(map(cost, *edges[:3]))
     else:
         raise BCMError(
-            'cost must be the name of an edge attribute or a function (got '
-            f'{cost!r})'
+            "cost must be the name of an edge attribute, 'length' or a "
+            f'function (got {type(cost).__name__})'
         )
     numbers = source.as_numbers(values, name, edges.describe)
     if (numbers < 0).any():
@@ -125,7 +127,16 @@ def build(
             f'{values[bad]!r})'
         )
     raw.edge_cost = torch.from_numpy(numbers)
-    return planning_graph(raw)
+    return _finished(raw, None, edges.undirected)
+
+
+def _finished(raw: Data, cost: str | None, undirected: bool) -> Data:
+    """The planning graph, marked if an edge of the source means two of it."""
+    data = planning_graph(raw, cost)
+    # A function may have given the directions costs of their own.
+    if undirected and is_undirected(data.edge_index, data.edge_cost):
+        data.undirected = True
+    return data
 
 
 def _add_bends(

@@ -29,6 +29,10 @@ def check_encoder(encoder: Module, data: Data) -> None:
         BCMError: With the first problem found.
     """
     name = type(encoder).__name__
+    if isinstance(encoder, type):
+        raise BCMError(
+            f'{encoder.__name__} is a class: pass an encoder made of it'
+        )
     if not isinstance(encoder, Module):
         raise BCMError(f'{name} must be a torch.nn.Module')
     width = getattr(encoder, 'out_channels', None)

@@ -35,14 +35,18 @@ __all__ = [
 
 
 def resolve_readout(readout: Readout | str | None) -> Readout:
-    """A readout, given itself or its name; by default a corridor."""
+    """A readout, given itself, its name or that of its class; by default a
+    corridor.
+    """
     if readout is None:
         return Corridor()
     if isinstance(readout, str):
-        if readout not in BY_NAME:
+        classes = {kind.__name__: kind for kind in BY_NAME.values()}
+        kind = {**classes, **BY_NAME}.get(readout)
+        if kind is None:
             names = ', '.join(BY_NAME)
             raise BCMError(f'readout {readout!r:.80} is not one of {names}')
-        return BY_NAME[readout]()
+        return kind()
     if isinstance(readout, type) or not callable(readout):
         raise BCMError(
             'readout must be a readout such as Corridor(), or its name (got '

@@ -116,9 +116,8 @@ class Corridor:
         guide_starts: Array,
         guide_goals: Array,
     ) -> Found:
-        new = np.ones(starts.size, np.bool_)
-        new[1:] = np.diff(guide_starts) != 0
-        new[1:] |= np.diff(guide_goals) != 0
+        new = np.diff(guide_starts, prepend=-1) != 0
+        new |= np.diff(guide_goals, prepend=-1) != 0
         ends = guide_starts[new], guide_goals[new]
         weight = self.guide.weight  # type: ignore[attr-defined]
         if self.bidirectional:

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from torch_geometric.data import Data
 
+from bcm_pyg import BCM
 from bcm_pyg.datasets import weighted_grid
 from bcm_pyg.graph import simplify_graph
 from benchmarks.lib.graphs import Queries, sampled
 from benchmarks.lib.results import Results
+from benchmarks.lib.trained_maps import trained_map
 from benchmarks.scripts import near_distances
 from benchmarks.tables.real import near_distances as near_distances_table
 
@@ -21,12 +24,20 @@ def test_near_distances(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert name == 'w_jinan'
         return data, sampled(data, 20)
 
+    trained = []
+
+    def train(name: str, *args: Any, **kwargs: Any) -> BCM:
+        trained.append(name)
+        return trained_map(name, *args, **kwargs)
+
     monkeypatch.setattr(near_distances, 'load', load)
+    monkeypatch.setattr(near_distances, 'trained_map', train)
     monkeypatch.setattr(near_distances, 'simplified', simplify_graph)
     monkeypatch.setattr(near_distances, 'sampling', lambda name: {})
     assert near_distances_table() == 'not run yet.'
     for _ in range(2):  # the second time there is nothing to do
         near_distances.main('--quick --graphs w_jinan'.split())
+    assert len(trained) == 6  # those of landmarks alone have no map
     path = folders / 'quick' / 'near_distances.json'
     rows = json.loads(path.read_text())['rows']
     ways = [(row['map'], row['targets'], row['landmarks']) for row in rows]

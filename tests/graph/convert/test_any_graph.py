@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bcm_pyg import BCMError
-from bcm_pyg.graph import as_graph, labels_of, read_graph
+from bcm_pyg.graph import as_graph, from_arrays, labels_of, read_graph
 
 
 def city(degrees: bool = True) -> nx.MultiDiGraph:
@@ -53,7 +53,7 @@ def test_networkx(tmp_path: Path) -> None:
     again = read_graph(str(tmp_path / 'g.graphml'))
     assert labels_of(again) == ['a', 'b'] and again.edge_cost.tolist() == [2, 2]
     graph.edges['a', 'b']['length'] = 3.0
-    with pytest.raises(BCMError, match=r'cost=.*pass the result'):
+    with pytest.raises(BCMError, match=r"with cost='...'$"):
         as_graph(graph)
     assert as_graph(graph, 'length').edge_cost.tolist() == [3, 3]
     assert as_graph(data, 'length').edge_cost.tolist() == pytest.approx(
@@ -82,6 +82,23 @@ def test_npz(tmp_path: Path) -> None:
     edges = {'edge_index': [[0, 1], [1, 0]], 'edge_cost': [1.0, 2.0]}
     np.savez(tmp_path / 'g.npz', pos=[[0.0, 0], [1, 0]], **edges)
     assert as_graph(tmp_path / 'g.npz').edge_cost.tolist() == [1, 2]
+
+
+def test_what_is_missing_is_what_is_hinted_at(tmp_path: Path) -> None:
+    """Of coordinates who has an argument for them, of costs what they are."""
+    graph = nx.Graph([('a', 'b')])
+    with pytest.raises(BCMError, match='cost=lambda [^(]*$'):
+        as_graph(graph)
+    with pytest.raises(BCMError, match='from_networkx has pos=.*the result'):
+        as_graph(graph, 'length')
+    nx.write_graphml(graph, tmp_path / 'g.graphml')
+    with pytest.raises(BCMError, match='from_networkx has pos=.*the result'):
+        read_graph(tmp_path / 'g.graphml', 'length')
+    data = from_arrays([[0.0, 0], [1, 0]], [[0, 1], [1, 0]], [1.0, 2.0])
+    message = "name of an edge attribute, 'length',? or"
+    for source in (city(), data):
+        with pytest.raises(BCMError, match=message):
+            as_graph(source, 5)
 
 
 @pytest.mark.parametrize('name', ['a.txt', 'graphml', 'a.pkl'])

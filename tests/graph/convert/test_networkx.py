@@ -207,9 +207,9 @@ def test_bad_costs(value, message):
 
 
 def test_cost_of_a_wrong_type():
-    with pytest.raises(BCMError, match='name of an edge attribute or a func'):
+    with pytest.raises(BCMError, match="edge attribute, 'length' or a func"):
         from_networkx(ring(), 3)
-    with pytest.raises(BCMError, match='name of an edge attribute or a func'):
+    with pytest.raises(BCMError, match="edge attribute, 'length' or a func"):
         from_networkx(ring(), np.ones(3))
 
 

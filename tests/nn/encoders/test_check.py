@@ -181,6 +181,7 @@ class ConfigIsNoJSON(Fourier):
     ('encoder', 'message'),
     [
         (NoModule(), 'NoModule must be a torch.nn.Module'),
+        (Fourier, 'Fourier is a class: pass an encoder made of it'),
         (NoWidth(), r'int attribute out_channels \(got None\)'),
         (FloatWidth(), r'out_channels \(got 5.0\)'),
         (NoTensor(2, 5), r'must return a tensor \(got tuple\)'),
