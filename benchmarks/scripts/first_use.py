@@ -18,7 +18,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -111,11 +110,12 @@ def learned(key: Row) -> Row:
         queries = sampled(data, key['num_queries'])
     else:
         data, queries = load(name, key['num_queries'])
-    config = FitConfig(time_budget=key['budget_seconds'], seed=key['seed'])
+    settings: Row = {'seed': key['seed'], 'progress': False}
+    budget: Row = {'budget': key['budget_seconds']}
     if key['clock'] == 'cpu':
-        config = in_steps(data, config)
+        budget = {'steps': steps_in(data, key['budget_seconds'], settings)}
     busy, began = load_of_machine(), time.process_time()
-    atlas = CognitiveMap.learn(data, config=config, progress=False)
+    atlas = CognitiveMap.learn(data, **budget, **settings)
     spent = time.process_time() - began
     with TemporaryDirectory() as folder:
         atlas.save(folder)
@@ -130,6 +130,7 @@ def learned(key: Row) -> Row:
     search = search_times(atlas)
     return {
         'nodes': int(atlas.data.num_nodes),
+        'readout': str(getattr(atlas.planner, 'readout', None)),
         'steps': atlas.history.steps,
         'train_cpu_seconds': round(spent, 1),
         'success_rate': report.success_rate,
@@ -142,14 +143,14 @@ def learned(key: Row) -> Row:
     }
 
 
-def in_steps(data: Data, config: FitConfig) -> FitConfig:
-    """As many steps as take the budget of a configuration in CPU time."""
-    first = replace(config, time_budget=None, steps=1)
-    atlas = CognitiveMap.learn(data, config=first, progress=False)
+def steps_in(data: Data, seconds: float, settings: Row) -> int:
+    """As many steps as take so long in CPU time."""
+    atlas = CognitiveMap.learn(data, steps=1, **settings)
     core = atlas.data if atlas.simplified is None else atlas.simplified.data
-    assert atlas.model is not None and config.time_budget is not None
-    step = milliseconds_per_step(atlas.model, core, first)
-    return replace(first, steps=max(1, round(1e3 * config.time_budget / step)))
+    assert atlas.model is not None
+    config = FitConfig(steps=1, regret=0.0)  # as learn has it
+    step = milliseconds_per_step(atlas.model, core, config)
+    return max(1, round(1e3 * seconds / step))
 
 
 def search_times(atlas: CognitiveMap, num: int = 7) -> Times:
