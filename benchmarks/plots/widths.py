@@ -10,7 +10,7 @@ from benchmarks.tables.paper_numbers import MEGABYTES, QUALITY
 
 SIDE = 40
 #: Channels of maps: how they are drawn, and whether names stand above.
-STYLES = {64: ('o-', True), 32: ('^--', False)}
+STYLES = {64: ('o-', False), 32: ('^--', True)}
 #: The others, their labels, and the field of their size.
 OTHERS = {
     'cch': ('CCH', 'megabytes'),
