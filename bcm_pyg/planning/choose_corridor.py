@@ -39,7 +39,7 @@ def choose_corridor(
     are compared with exact search on random queries, about a dozen at most.
 
     Args:
-        planner (Planner): Reads the map; it is not changed.
+        planner (Planner): Reads the map. It keeps its readout.
         gap (float, optional): How much routes may cost more than the best ones,
             in percent on average, with one standard error on top. If no
             corridor is as good, the best one is taken. (default: :obj:`0.05`)
@@ -63,9 +63,11 @@ def choose_corridor(
     check_int('queries', queries, 1)
     check_int('seed', seed, 0)
     starts, goals = sample_pairs(planner.full_adjacency, queries, seed)
+    if planner.landmarks > 0:
+        _ = planner.bounds  # found once, for it and for the copy
     exact = copy.copy(planner)
     exact.readout, exact.complete, exact.epsilon = BestFirst(), True, 0.0
-    exact.landmarks = max(planner.landmarks, LANDMARKS)
+    exact.landmarks = planner.landmarks or LANDMARKS
     optimal = exact(starts, goals).cost
     counted = optimal > 0
     starts, goals, optimal = (x[counted] for x in (starts, goals, optimal))

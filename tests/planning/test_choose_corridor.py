@@ -88,6 +88,13 @@ def test_a_simplified_graph(trained: Planner) -> None:
     assert float(excess.mean()) < 1.02
 
 
+def test_landmarks_are_found_once(trained: Planner) -> None:
+    planner = Planner(trained.scorer, trained.data, landmarks=4)
+    choose_corridor(planner, 1.0, queries=20)
+    assert len(planner.bounds.nodes) == 4
+    assert 'bounds' in vars(planner) and 'bounds' not in vars(trained)
+
+
 def test_wrong_arguments(trained: Planner) -> None:
     with pytest.raises(BCMError, match='must be a Planner .got Dijkstra'):
         choose_corridor(Dijkstra(trained.data))  # type: ignore[arg-type]
