@@ -3,7 +3,7 @@
 import numpy as np
 
 from .arrays import NO_BOUNDS, Graph, blank_map, scratch_for
-from .backups import back_up
+from .backups import back_up, back_up_changes
 from .blocks import block_loss, edge_distances, edge_distances_back
 from .near import near
 from .searches import expand, inside
@@ -12,6 +12,7 @@ from .walks import backtrack, lookahead, walk
 
 __all__ = [
     'back_up',
+    'back_up_changes',
     'backtrack',
     'block_loss',
     'compile_all',
@@ -34,7 +35,8 @@ def compile_all() -> None:
     ends = np.array([0]), np.array([1])
     values(graph, net, *ends)
     table = np.zeros((2, 2), np.float32)
-    back_up(graph.rowptr, nodes, cost.astype(np.float32), table, *ends, 1)
+    for kernel in (back_up, back_up_changes):
+        kernel(graph.rowptr, nodes, cost.astype(np.float32), table, *ends, 1)
     z = edge_distances_back(table, ends[0], edge_distances(table, ends[0], 1))
     flags, weights = (True, True), (1.0,) * 6
     loss = z[:1, :1], z[:1, :1], z[0, :1], *ends, nodes, nodes[:, None]

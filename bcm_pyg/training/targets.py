@@ -16,6 +16,7 @@ from bcm_pyg.utils import Adjacency, check_float, check_int
 
 from .blocks import Blocks, OneStepBlocks, PooledBlocks, Run
 from .sampling import PairSampler
+from .sweeps import backup_work
 
 #: Backups of the default targets as a share of the hop diameter.
 BACKUP_SHARE = 0.3
@@ -24,7 +25,7 @@ BACKUP_SHARE = 0.3
 NODE_SHARE = 2.4
 #: Bootstrap samples, and steps between refreshes, where they are cheap.
 SAMPLES, REFRESH_EVERY = 4, 8
-#: Values that the backups of a step may update: a third of the time of a step.
+#: Edges that the backups of a step may look at: a third of the time of a step.
 #: Beyond, on graphs of many thousand nodes, samples become fewer first. With a
 #: quarter of it the values of long mazes stay far too low.
 MAX_BACKED_UP = 2**24
@@ -125,11 +126,11 @@ class PooledTargets(Targets):
         """What makes the blocks of a run."""
         return PooledBlocks(self, run)
 
-    def _refresh_every(self, backed_up: int) -> int:
-        """Steps between refreshes of so many values each."""
+    def _refresh_every(self, work: int) -> int:
+        """Steps between refreshes that look at so many edges each."""
         if self.refresh_every is not None:
             return self.refresh_every
-        return max(REFRESH_EVERY, math.ceil(backed_up / MAX_BACKED_UP))
+        return max(REFRESH_EVERY, math.ceil(work / MAX_BACKED_UP))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +169,7 @@ class SweepTargets(PooledTargets):
         if nodes is None:
             sources = int((adjacency.degree() > 0).sum())
             nodes = max(1, round(NODE_SHARE * math.sqrt(sources)))
-        one = max(1, (backups - 1) * adjacency.num_edges * self.refresh)
+        one = max(1, self.refresh * backup_work(adjacency, backups - 1))
         samples = self.bootstrap_samples
         if samples is None:
             samples = min(SAMPLES, REFRESH_EVERY * MAX_BACKED_UP // one) or 1
@@ -220,8 +221,8 @@ class ExactTargets(PooledTargets):
 
     def resolve(self, adjacency: Adjacency, hop_diameter: int) -> Self:
         """The same with what depends on the graph filled in."""
-        backed_up = max(1, hop_diameter * adjacency.num_edges * self.refresh)
-        return replace(self, refresh_every=self._refresh_every(backed_up))
+        work = self.refresh * backup_work(adjacency, hop_diameter)
+        return replace(self, refresh_every=self._refresh_every(work))
 
     def values(self, blocks: PooledBlocks, goals: Tensor) -> Tensor:
         """The values of all nodes for some goals, :obj:`[N, G]`."""

@@ -17,13 +17,16 @@ from bcm_pyg.utils import Adjacency
 
 INFINITE = float('inf')
 TERMINALS = ['calibrated', 'paper']
+WAYS = ['plain', 'all', 'changes']
 
 
-def make_sweeper(data: Data, terminal: str, plain: bool = False) -> Sweeper:
+def make_sweeper(data: Data, terminal: str, way: str | None = None) -> Sweeper:
     out = Sweeper(Adjacency.from_data(data), data.edge_cost, terminal)
     assert out.kernels is not None
-    if plain:  # as on a GPU
+    if way == 'plain':  # as on a GPU
         out.kernels = None
+    elif way is not None:
+        out._by_changes = lambda times: way == 'changes'  # type: ignore
     return out
 
 
@@ -98,8 +101,8 @@ def test_as_the_definition(
     expected = slow_sweep(
         data, before.tolist(), goals.tolist(), terminal, times
     )
-    for plain in (False, True):
-        swept = make_sweeper(data, terminal, plain)(value, goals, times)
+    for way in WAYS:
+        swept = make_sweeper(data, terminal, way)(value, goals, times)
         assert swept.tolist() == expected
         assert torch.equal(value, before)
 
@@ -111,8 +114,8 @@ def test_converges_to_shortest_paths(terminal: str, graph: Data) -> None:
     data = planning_graph(graph)
     goals = torch.arange(data.num_nodes)
     value = torch.full((data.num_nodes, data.num_nodes), INFINITE)
-    for plain in (False, True):
-        swept = make_sweeper(data, terminal, plain)(value, goals, None)
+    for way in WAYS:
+        swept = make_sweeper(data, terminal, way)(value, goals, None)
         assert swept.tolist() == exact(data, goals.tolist(), terminal)
 
 
@@ -145,11 +148,25 @@ def test_compiled_is_plain_to_the_bit(
     value[torch.rand(100) < 0.8] = INFINITE
     for times in (0, 1, 6, None):
         out = [
-            make_sweeper(data, terminal, plain)(value, goals, times)
-            for plain in (False, True)
+            make_sweeper(data, terminal, way)(value, goals, times)
+            for way in WAYS
         ]
-        assert torch.equal(*out)
-        assert out[0].is_contiguous()
+        for other in out[1:]:
+            assert torch.equal(other, out[0])
+            assert other.is_contiguous()
+
+
+def test_long_backups_look_at_changes() -> None:
+    data = weighted_grid('ushape', side=10, costs='wide', seed=1)
+    edges, most = data.num_edges, sweeps.CHANGED * 100
+    adjacency = Adjacency.from_data(data)
+    few = most // edges
+    assert sweeps.backup_work(adjacency, few) == few * edges
+    assert sweeps.backup_work(adjacency, few + 1) == most
+    sweeper = make_sweeper(data, 'calibrated')
+    assert not sweeper._by_changes(few)
+    assert sweeper._by_changes(few + 1)
+    assert sweeper._by_changes(-1)
 
 
 def test_a_goal_may_come_twice(diamond: Data) -> None:
