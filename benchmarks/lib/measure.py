@@ -18,6 +18,7 @@ from bcm_pyg import BCM, Plan, Planner, evaluate, planning_graph
 from bcm_pyg.baselines import shortest_distances
 from bcm_pyg.datasets import sample_queries
 from bcm_pyg.graph import SimplifiedGraph
+from bcm_pyg.metrics import check_plan, gap, success_rate
 from bcm_pyg.planning import Readout, VisitedGreedy
 from bcm_pyg.utils import Adjacency
 from benchmarks.lib.graphs import Grid, Queries
@@ -110,10 +111,23 @@ def planner_of(
 
 
 def quality(planner: Any, data: Data, queries: Queries) -> Row:
-    """SR, Gap, nodes expanded and time of a planner."""
-    report = evaluate(planner, data, queries.starts, queries.goals).as_dict()
-    names = ('success_rate', 'gap', 'expansions', 'seconds_per_query')
-    return _without_nan({name: report[name] for name in names})
+    """SR, Gap, nodes expanded and time of a planner.
+
+    As by ``evaluate``, but what is optimal is known.
+    """
+    ends = queries.starts, queries.goals
+    began = time.perf_counter()
+    plan = planner(*ends)
+    seconds = time.perf_counter() - began
+    check_plan(plan, Adjacency.from_data(planning_graph(data)), *ends)
+    return _without_nan(
+        {
+            'success_rate': success_rate(plan, queries.cost),
+            'gap': gap(plan, queries.cost),
+            'expansions': float(plan.expansions.double().mean()),
+            'seconds_per_query': seconds / max(1, ends[0].numel()),
+        }
+    )
 
 
 def distance_error(planner: Any, queries: Queries) -> float:

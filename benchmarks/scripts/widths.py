@@ -39,7 +39,6 @@ from benchmarks.lib.graphs import (
     Queries,
     load,
     sampled,
-    sampling,
     simplified,
 )
 from benchmarks.lib.measure import distance_error, planner_of, quality
@@ -57,13 +56,13 @@ LEVELS = 4
 
 def graph_of(
     name: str, pairs: int, seed: int
-) -> tuple[Data, Queries, SimplifiedGraph | None, dict[str, Any]]:
-    """A graph, queries, what is trained on and settings of training."""
+) -> tuple[Data, Queries, SimplifiedGraph | None]:
+    """A graph, queries, and what is trained on."""
     if name in ('melun', 'malta'):
         data, queries = load(name, pairs)
-        return data, queries, simplified(data), sampling(name)
+        return data, queries, simplified(data)
     data = Grid('ushape', int(name.removeprefix('ushape')), 'wide', seed).data()
-    return data, sampled(data, pairs, seed), None, {}
+    return data, sampled(data, pairs, seed), None
 
 
 def graph_bytes(data: Data) -> int:
@@ -86,9 +85,7 @@ def cpu_per_hop(planner: Planner, queries: Queries, most: int = 200) -> float:
 def measure_width(key: Row, cpu: bool) -> Row:
     """Trains the map of a key, and tells all of it."""
     seed, channels = key['seed'], key['channels']
-    data, queries, graph, settings = graph_of(
-        key['graph'], key['num_queries'], seed
-    )
+    data, queries, graph = graph_of(key['graph'], key['num_queries'], seed)
     trained_on = data if graph is None else graph.data
     is_grid = data.get('coord') is not None
     seed_everything(seed)
@@ -98,7 +95,7 @@ def measure_width(key: Row, cpu: bool) -> Row:
         channels=channels if is_grid else channels // LEVELS,
     )
     seconds = key['budget_seconds']
-    settings = {'seed': seed, 'validations': 0, **settings}
+    settings = {'seed': seed, 'validations': 0}
     if cpu:
         config = fit_config(steps=1, **settings)
         history, step = fit_for_cpu_seconds(model, trained_on, config, seconds)

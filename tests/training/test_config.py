@@ -19,7 +19,7 @@ from bcm_pyg.training import (
     SweepTargets,
     Targets,
 )
-from bcm_pyg.training.sweeps import hop_diameter
+from bcm_pyg.training.sweeps import backup_work, hop_diameter
 from bcm_pyg.training.targets import MAX_BACKED_UP
 from bcm_pyg.utils import Adjacency
 
@@ -257,7 +257,7 @@ def test_backups_stay_cheap_on_large_graphs(kind: str, side: int) -> None:
     targets = resolved(FitConfig(targets=kind), adjacency)
     hops = 2 * (side - 1)
     backups = hops if kind == 'exact' else round(0.3 * hops) - 1
-    sample = backups * adjacency.num_edges * targets.refresh
+    sample = backup_work(adjacency, backups) * targets.refresh
     every = targets.refresh_every
     samples = 1 if kind == 'exact' else targets.bootstrap_samples
     assert samples < 4

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from bcm_pyg import evaluate
 from bcm_pyg.baselines import APF, Dijkstra
 from bcm_pyg.datasets import sample_queries
 from benchmarks.lib import measure as measure_module
-from benchmarks.lib.graphs import Grid
-from benchmarks.lib.measure import baseline_job, measure
+from benchmarks.lib.graphs import Grid, Queries
+from benchmarks.lib.measure import baseline_job, measure, quality
 
 
 def test_measure_agrees_with_its_definitions(grid):
@@ -26,6 +27,17 @@ def test_measure_agrees_with_its_definitions(grid):
     gaps = [100 * (1 / share - 1) for share in ratio]
     assert row['gap'] == pytest.approx(np.mean(gaps))
     assert row['gap_sd'] == pytest.approx(np.std(gaps, ddof=1))
+
+
+def test_quality_is_what_evaluate_says(grid):
+    starts, goals = sample_queries(grid, 60)
+    queries = Queries(starts, goals, Dijkstra(grid)(starts, goals).cost)
+    row = quality(APF(grid), grid, queries)
+    report = evaluate(APF(grid), grid, starts, goals)
+    assert row['success_rate'] == report.success_rate < 1
+    assert row['gap'] == pytest.approx(report.gap)
+    assert row['expansions'] == report.expansions
+    assert row['seconds_per_query'] > 0
 
 
 def test_measure_of_nothing_reached(grid):

@@ -12,7 +12,7 @@ from bcm_pyg.training import checkpoint as checkpoints
 from bcm_pyg.training import targets
 from bcm_pyg.training.checkpoint import FORMAT
 from benchmarks.lib import trained_maps
-from benchmarks.lib.graphs import SCENARIOS, TRIPS, Grid
+from benchmarks.lib.graphs import Grid
 from benchmarks.lib.methods import paper_steps, training_seconds
 from benchmarks.lib.results import Results, provenance
 from benchmarks.lib.trained_maps import (
@@ -26,6 +26,7 @@ from benchmarks.lib.trained_maps import (
     trained_map,
     training_of,
 )
+from benchmarks.scripts.near_distances import TRIPS
 from benchmarks.scripts.real_ablation import CHANGES
 from benchmarks.scripts.training import ABLATIONS
 
@@ -189,7 +190,7 @@ def test_same_steps_are_those_of_the_time(folders):
 def test_settings_of_benchmarks_are_those_of_fit():
     """Each is taken, and makes a difference where it should."""
     default = fit_config(steps=1)
-    for settings in (*ABLATIONS.values(), *CHANGES.values(), SCENARIOS, TRIPS):
+    for settings in (*ABLATIONS.values(), *CHANGES.values(), TRIPS):
         if not callable(settings.get('optimizer')):
             config = fit_config(**{'steps': 1, **settings})
             assert (config == default) == (settings == {})

@@ -33,7 +33,6 @@ def test_near_distances(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(near_distances, 'load', load)
     monkeypatch.setattr(near_distances, 'trained_map', train)
     monkeypatch.setattr(near_distances, 'simplified', simplify_graph)
-    monkeypatch.setattr(near_distances, 'sampling', lambda name: {})
     assert near_distances_table() == 'not run yet.'
     for _ in range(2):  # the second time there is nothing to do
         near_distances.main('--quick --graphs w_jinan'.split())
