@@ -102,8 +102,10 @@ def planning_graph(
     if keep.numel() == 0:
         raise BCMError('the graph has no edges (self-loops do not count)')
     num_edges = edge_index.size(1)
-    # If all edges stay, so do the tensors: Adjacency is shared by them.
-    if not torch.equal(keep, torch.arange(num_edges, device=keep.device)):
+    # If all edges stay, so do the tensors: Adjacency is shared by them, and
+    # a graph that is known to be canonical is not checked again.
+    all_stay = torch.equal(keep, torch.arange(num_edges, device=keep.device))
+    if not all_stay:
         edge_index, edge_cost = edge_index[:, keep], edge_cost[keep]
 
     # PyG infers the number of edges from the first attribute.
@@ -116,7 +118,8 @@ def planning_graph(
         if key not in reserved:
             value = check.has_values(key, data[key])
             owner = owner_of(key, value, num_nodes, num_edges, data)
-            out[key] = take(data, key, keep) if owner == 'edge' else value
+            takes = owner == 'edge' and not all_stay
+            out[key] = take(data, key, keep) if takes else value
     out.edge_cost = edge_cost
     if position is not None:
         out.pos = position

@@ -1,41 +1,109 @@
-"""The table of real graphs: one row per graph, no averages."""
+"""The tables of real graphs: one row per graph, and what holds on how many."""
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Any
 
 from benchmarks.lib.results import Results
 from benchmarks.tables.markdown import NOT_RUN, markdown
 
-#: Readouts with their Gap and share of nodes expanded, if a row has them.
-SEARCHES = ('BestFirst', 'Corridor')
+#: Searches with their Gap and share of nodes expanded, if a row has them.
+SEARCHES = {'chosen': '*chosen*', 'Corridor': '`Corridor`'}
+#: What time and bytes are compared, and what the head calls them.
+TIMED = {
+    'VisitedGreedy': 'walk',
+    'chosen': '*chosen*',
+    'Dijkstra': 'Dijkstra',
+    'Dijkstra, simplified': 'the same, simplified',
+    'CCH': 'CCH',
+    'CPD': 'CPD',
+}
+SIZED = ('CCH', 'CPD')
+#: Good routes for little work: percent of Gap and of nodes expanded.
+GOOD_GAP, LITTLE_WORK = 0.1, 8.0
+#: Walks are for graphs of up to so many nodes.
+WALKED_NODES = 30_000
 
 
 def real_graphs() -> str:
-    """How good maps are, by graph and readout, beside the exact ways."""
+    """How good maps are, by graph and readout."""
     rows = []
     for row in one_row_a_graph():
         methods = row['methods']
-        guided, cch = methods.get('A*, 16 landmarks'), methods.get('CCH')
+        same = methods.get('A*, bytes of the map')
         rows.append(
             [
                 row['graph'],
                 f'{row["nodes"]:,}',
                 f'{row["decisions"]:,}',
-                f'{row["train_seconds"] * row["threads"] / 60:.0f}',
+                f'{row["steps"] / 1000:.0f}',
                 f'{row["mre"]:.1f}',
                 _walk(methods['VisitedGreedy']),
+                _gap(methods['Backtracking']),
                 *(_search(methods, name) for name in SEARCHES),
-                '-' if guided is None else f'{expanded(guided, methods):.1f}',
-                f'{row["megabytes"]:.2f}',
-                '-' if cch is None else f'{cch["megabytes"]:.2f}',
+                '-' if same is None else f'{expanded(same, methods):.1f}',
             ]
         )
-    head = ['graph', 'N', 'simplified N', 'core minutes', 'MRE %']
-    head += ['`VisitedGreedy`: SR, Gap %']
-    head += [f'`{name}`: Gap %, expanded %' for name in SEARCHES]
-    head += ['A*: expanded %', 'map MB', 'CCH MB']
+    head = ['graph', 'N', 'simplified N', '1000 steps', 'MRE %']
+    head += ['`VisitedGreedy`: SR, Gap %', '`Backtracking`: Gap %']
+    head += [f'{name}: Gap %, expanded %' for name in SEARCHES.values()]
+    head += ['A\\*: expanded %']
     return markdown(head, rows) if rows else NOT_RUN
+
+
+def real_graphs_time() -> str:
+    """Time of a query and bytes, beside the exact ways."""
+    rows = []
+    for row in one_row_a_graph():
+        methods = row['methods']
+        times = [
+            f'{1e6 * methods[name]["seconds_per_query"]:.0f}'
+            if name in methods
+            else '-'
+            for name in TIMED
+        ]
+        sizes = [
+            f'{methods[name]["megabytes"]:.2f}' if name in methods else '-'
+            for name in SIZED
+        ]
+        size = row.get('int8_megabytes')  # not of rows from before it came
+        map_size = '-' if size is None else f'{size:.2f}'
+        rows.append([row['graph'], *times, map_size, *sizes])
+    head = ['graph', *(f'{name}: µs' for name in TIMED.values())]
+    head += ['map: MB', *(f'{name}: MB' for name in SIZED)]
+    return markdown(head, rows) if rows else NOT_RUN
+
+
+def real_graphs_counts() -> str:
+    """What holds on how many graphs."""
+    rows = [row for row in one_row_a_graph() if 'chosen' in row['methods']]
+    if not rows:
+        return NOT_RUN
+    good = sum(
+        (row['methods']['chosen']['gap'] or 0) <= GOOD_GAP
+        and expanded(row['methods']['chosen'], row['methods']) <= LITTLE_WORK
+        for row in rows
+    )
+    lines = [
+        [
+            f'*chosen*: Gap of {GOOD_GAP} % at {LITTLE_WORK:.0f} % expanded',
+            f'{good} of {len(rows)} graphs',
+        ]
+    ]
+    small = [row['methods'] for row in rows if row['nodes'] <= WALKED_NODES]
+    for name in ('VisitedGreedy', 'Backtracking') if small else ():
+        walks = [methods[name] for methods in small]
+        rates = [walk['success_rate'] for walk in walks]
+        gaps = [walk['gap'] for walk in walks if walk['gap'] is not None]
+        lines.append(
+            [
+                f'`{name}`, up to {WALKED_NODES:,} nodes',
+                f'SR at least {min(rates):.3f}; Gap {median(gaps):.2f} % in the '
+                f'median of {len(small)} graphs, {max(gaps):.0f} % on the worst',
+            ]
+        )
+    return markdown(['what', 'where'], lines)
 
 
 def one_row_a_graph() -> list[dict[str, Any]]:
@@ -135,6 +203,8 @@ def near_distances() -> str:
 
 REAL_TABLES = {
     'real_graphs': real_graphs,
+    'real_graphs_counts': real_graphs_counts,
+    'real_graphs_time': real_graphs_time,
     'heavy_tails': heavy_tails,
     'encoders_real': encoders_real,
     'near_distances': near_distances,

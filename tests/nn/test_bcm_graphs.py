@@ -53,9 +53,14 @@ def test_a_graph_that_changed_is_looked_at_again(grid: Data) -> None:
         model.project_nodes(grid)
 
 
+@pytest.mark.parametrize('attributes', [False, True])
 def test_a_canonical_graph_is_checked_once(
-    grid: Data, monkeypatch: pytest.MonkeyPatch
+    grid: Data, monkeypatch: pytest.MonkeyPatch, attributes: bool
 ) -> None:
+    if attributes:
+        grid.node_height = torch.rand(grid.num_nodes)
+        grid.edge_lanes = torch.rand(grid.num_edges)
+        grid.edge_name = [*map(str, range(grid.num_edges))]
     model, data = tiny_map(grid), planning_graph(grid)
     calls = []
 
