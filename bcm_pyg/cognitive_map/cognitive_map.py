@@ -24,7 +24,13 @@ from bcm_pyg.graph import (
 )
 from bcm_pyg.nn import BCM
 from bcm_pyg.nn.encoders.resolver import encoder_class
-from bcm_pyg.planning import Planner, Readout, choose_corridor
+from bcm_pyg.planning import (
+    BestFirst,
+    Corridor,
+    Planner,
+    Readout,
+    choose_corridor,
+)
 from bcm_pyg.planning.readouts import resolve_readout
 from bcm_pyg.training import FitConfig, History, fit
 from bcm_pyg.training.snapshots import Recorder, Snapshot
@@ -204,13 +210,17 @@ class CognitiveMap(NamedPlanner):
             history=history,
             snapshots=recorder.snapshots,
         )
-        planner = out.planner
-        if readout is None and isinstance(planner, Planner):
+        if readout is None:
+            out._choose_corridor(config.seed)
+        return out
+
+    def _choose_corridor(self, seed: int) -> None:
+        """Reads the map, if there is one, by the corridor that fits it."""
+        if isinstance(self.planner, Planner) and not self.history.interrupted:
             # Who does not want to wait for it has a map all the same.
             with suppress(KeyboardInterrupt):
-                if not history.interrupted:
-                    planner.readout = choose_corridor(planner, seed=config.seed)
-        return out
+                corridor = choose_corridor(self.planner, seed=seed)
+                self.planner.readout = corridor
 
     def explore(
         self,
@@ -294,12 +304,14 @@ class CognitiveMap(NamedPlanner):
         budget: float | None = None,
         *,
         config: FitConfig | None = None,
+        readout: Readout | str | None = None,
         progress: bool | None = None,
         **settings: Any,
     ) -> History:
         """Continues training after costs have changed.
 
-        If it fails, nothing is changed.
+        If it fails, nothing is changed. A corridor is chosen anew: a map that
+        does not yet know the new costs well needs a wider one.
 
         Args:
             costs (Mapping or Sequence): New costs by names of tail and head,
@@ -311,14 +323,17 @@ class CognitiveMap(NamedPlanner):
                 :obj:`steps` are given)
             config (FitConfig, optional): How to train, in place of
                 :obj:`budget`. (default: :obj:`None`)
+            readout (Readout or str, optional): How routes are read from now on.
+                (default: as before, but a :class:`~bcm_pyg.planning.Corridor`
+                along a search is chosen anew, as in :meth:`learn`)
             progress (bool, optional): Whether to show a bar. (default: in a
                 terminal)
             **settings (optional): As in :meth:`learn`.
         """
-        readout = getattr(self.planner, 'readout', None)
-        config = fit_config(
-            config, settings, readout, default=60, budget=budget
-        )
+        before = getattr(self.planner, 'readout', None)
+        chooses = readout is None and is_chosen(before)
+        after = before if readout is None else resolve_readout(readout)
+        config = fit_config(config, settings, after, default=60, budget=budget)
         data = planning_graph(with_costs(costs, self.data, self._names))
         model, history = copy.deepcopy(self.model), self.history
         simplified, core = self.simplified, data
@@ -335,12 +350,14 @@ class CognitiveMap(NamedPlanner):
             data,
             model,
             simplified=simplified,
-            readout=readout,
+            readout=after,
             history=history,
         )
-        if isinstance(self.planner, Planner):
+        if isinstance(self.planner, Planner) and after is not None:
             epsilon = self.planner.epsilon
-            fresh = fresh.with_readout(self.planner.readout, epsilon=epsilon)
+            fresh = fresh.with_readout(after, epsilon=epsilon)
+        if chooses:
+            fresh._choose_corridor(config.seed)
         vars(self).update(vars(fresh))
         return history
 
@@ -399,6 +416,13 @@ class CognitiveMap(NamedPlanner):
             f'{type(self).__name__}({len(self._names)} nodes{stays}, '
             f'{self._adjacency.num_edges} edges, {size:,} parameters)'
         )
+
+
+def is_chosen(readout: Readout | None) -> bool:
+    """Whether it is of the kind that :func:`choose_corridor` finds."""
+    return isinstance(readout, Corridor) and isinstance(
+        readout.guide, BestFirst
+    )
 
 
 def _fit(

@@ -99,8 +99,8 @@ def real_graphs_counts() -> str:
         lines.append(
             [
                 f'`{name}`, up to {WALKED_NODES:,} nodes',
-                f'SR at least {min(rates):.3f}; Gap {median(gaps):.2f} % in the '
-                f'median of {len(small)} graphs, {max(gaps):.0f} % on the worst',
+                f'SR at least {min(rates):.3f}; Gap {median(gaps):.2f} % in '
+                f'the median of {len(small)} graphs, at most {max(gaps):.0f} %',
             ]
         )
     return markdown(['what', 'where'], lines)

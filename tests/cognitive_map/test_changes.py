@@ -13,6 +13,7 @@ from small_fits import tiny
 
 from bcm_pyg import BCMError, CognitiveMap
 from bcm_pyg.cognitive_map.changes import edge_ids, with_costs
+from bcm_pyg.planning import Corridor, VisitedGreedy, choose_corridor
 
 EDGES = list(streets().edges)
 
@@ -78,6 +79,23 @@ def test_close_until_exact_search_is_left() -> None:
     assert not view.route('a0', 'e4').success
     with pytest.raises(BCMError, match='no edges'):
         atlas.close(EDGES)
+
+
+def test_update_chooses_a_corridor_anew_but_no_other_readout() -> None:
+    atlas = learn(streets())
+    atlas.update({}, config=tiny(steps=1), readout=Corridor(30))
+    assert atlas.planner.readout == Corridor(30)
+    atlas.update({}, config=tiny(steps=1))
+    assert atlas.planner.readout == choose_corridor(
+        atlas.planner, seed=tiny().seed
+    )
+    for kept in (Corridor(2, VisitedGreedy()), VisitedGreedy()):
+        atlas = atlas.with_readout(kept)
+        atlas.update({}, config=tiny(steps=1))
+        assert atlas.planner.readout == kept
+    with pytest.raises(BCMError, match='readout must be'):
+        atlas.update({}, config=tiny(steps=1), readout=5)
+    assert atlas.planner.readout == VisitedGreedy()
 
 
 @pytest.mark.parametrize(
