@@ -11,7 +11,7 @@ from benchmarks.tables.real import expanded, one_row_a_graph
 READOUTS = {
     'BestFirst(1.2)': ('#56b4e9', 'v'),
     'BestFirst': ('#0072b2', 'o'),
-    'Corridor of walks': ('#e69f00', 's'),
+    'chosen': ('#e69f00', 's'),
     'Corridor': ('#d55e00', 'D'),
 }
 EXACT = 'A*, 16 landmarks'

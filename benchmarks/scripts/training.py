@@ -3,7 +3,6 @@
 ``--table``     the target table: graphs x seeds x targets, each within its time
 ``--ablation``  every default of FitConfig against its alternative; one of them
                 needs ``pip install --no-deps pytorch-optimizer``
-``--update``    training on after costs or edges changed, against from scratch
 
 Each part is resumable: rows that are in its JSON are not run again. Run it
 alone on the machine, or with ``--same-steps``: then a row takes as many steps
@@ -13,13 +12,12 @@ as our own row of seed 42 took in its time, however busy the machine is.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.lib.flags import part_flags, run_parts
 
-FLAGS = part_flags(__doc__, 'table', 'ablation', 'update')
+FLAGS = part_flags(__doc__, 'table', 'ablation')
 FLAGS.add_argument('--targets', nargs='+', default=['sweeps', 'exact'])
 FLAGS.add_argument('--rows', nargs='+', help='such as wide40')
 FLAGS.add_argument(
@@ -28,13 +26,10 @@ FLAGS.add_argument(
 if __name__ == '__main__':
     FLAGS.parse_args()  # --help does not wait for torch
 
-import numpy as np
-import torch
 from torch import Tensor
 from torch_geometric import seed_everything
-from torch_geometric.data import Data
 
-from bcm_pyg import BCM, fit, planning_graph
+from bcm_pyg import BCM, fit
 from benchmarks.lib.graphs import Grid
 from benchmarks.lib.measure import walk_quality
 from benchmarks.lib.methods import training_seconds
@@ -218,84 +213,8 @@ class WeightMean:
         )
 
 
-def changed_costs(data: Data, share: float, seed: int) -> Data:
-    """The graph with some undirected costs drawn anew."""
-    return _changed(data, share, seed, remove=False)
-
-
-def removed_edges(data: Data, share: float, seed: int) -> Data:
-    """The graph without some of its undirected edges."""
-    return _changed(data, share, seed, remove=True)
-
-
-def _changed(data: Data, share: float, seed: int, remove: bool) -> Data:
-    rng = np.random.default_rng(seed + 1000)
-    tail, head = data.edge_index
-    pair = torch.minimum(tail, head) * data.num_nodes
-    pair = (pair + torch.maximum(tail, head)).unique(return_inverse=True)[1]
-    count = int(pair.max()) + 1
-    hit = torch.from_numpy(rng.random(count) < share)[pair]
-    fresh = torch.from_numpy(rng.uniform(1, 10, count)).float()[pair]
-    out = data.clone()
-    out.edge_cost = torch.where(hit, fresh, data.edge_cost)
-    if remove:
-        out.edge_cost = data.edge_cost[~hit]
-        out.edge_index = data.edge_index[:, ~hit]
-    return planning_graph(out)
-
-
-def run_update(args: Any) -> None:
-    """Steps until the Gap is within half a point of the old map's."""
-    results = results_for('training_update', args.quick)
-    side, seconds = (20, 20.0) if args.quick else (40, 600.0)
-    seconds *= args.budget
-    kinds = {
-        '10 % of the costs drawn anew': (changed_costs, 0.10),
-        '2 % of the edges removed': (removed_edges, 0.02),
-    }
-    for seed in args.seeds:
-        grid = Grid('ushape', side, 'wide', seed)
-        data = grid.data()
-        old = trained_map(
-            grid_map_name(grid, 'sweeps', seconds),
-            data,
-            fit_config(time_budget=seconds, seed=seed),
-        )
-        scratch = training_of(old)['steps']
-        wanted = walk_quality(old, data, args.pairs, seed)['gap'] + 0.5
-        for name, (change, share) in kinds.items():
-            key = {'name': name, 'side': side, 'seed': seed}
-            key['scratch_steps'] = scratch
-            if results.find(**key):
-                continue
-            new_data = change(data, share, seed)
-            before = walk_quality(old, new_data, args.pairs, seed)
-            row = {**key, 'gap_wanted': wanted, 'gap_before': before['gap']}
-            # The shortest of growing budgets that gets there: a schedule that
-            # knows its end is worth more than a long one cut short.
-            for part in (0.025, 0.05, 0.1, 0.2, 0.4, 0.8):
-                seed_everything(seed)
-                model = BCM.from_data(new_data)
-                model.load_state_dict(old.state_dict())
-                steps = round(part * scratch)
-                began = time.perf_counter()
-                fit(model, new_data, fit_config(steps=steps, seed=seed))
-                row['update_seconds'] = time.perf_counter() - began
-                row['update_steps'] = steps
-                after = walk_quality(model, new_data, args.pairs, seed)
-                row['gap_after'] = after['gap']
-                if row['gap_after'] <= wanted:
-                    break
-            row['reached'] = row['gap_after'] <= wanted
-            row['ratio'] = row['update_steps'] / scratch
-            print(row)
-            results.add(row)
-
-
 def main(given: Sequence[str] | None = None) -> None:
-    run_parts(
-        FLAGS, given, table=run_table, ablation=run_ablation, update=run_update
-    )
+    run_parts(FLAGS, given, table=run_table, ablation=run_ablation)
 
 
 if __name__ == '__main__':

@@ -20,6 +20,8 @@ TIMED = {
     'CPD': 'CPD',
 }
 SIZED = ('CCH', 'CPD')
+#: Of a readout that came after a row.
+NO_GAP = {'gap': None}
 #: Good routes for little work: percent of Gap and of nodes expanded.
 GOOD_GAP, LITTLE_WORK = 0.1, 8.0
 #: Walks are for graphs of up to so many nodes.
@@ -40,7 +42,7 @@ def real_graphs() -> str:
                 f'{row["steps"] / 1000:.0f}',
                 f'{row["mre"]:.1f}',
                 _walk(methods['VisitedGreedy']),
-                _gap(methods['Backtracking']),
+                _gap(methods.get('Backtracking', NO_GAP)),
                 *(_search(methods, name) for name in SEARCHES),
                 '-' if same is None else f'{expanded(same, methods):.1f}',
             ]
@@ -201,6 +203,27 @@ def near_distances() -> str:
     return markdown(['graph', 'by', 'MB', *limits], lines)
 
 
+def updates() -> str:
+    """Gap after a change, by what was trained since."""
+    lines = []
+    for row in Results('updates').rows:
+        for part in row['shares']:
+            ways = (part['kept'], part['chosen'])
+            lines.append(
+                [
+                    row['graph'],
+                    row['change'],
+                    f'{100 * part["share"]:g}',
+                    f'{part["cpu_seconds"]:.0f}',
+                    *map(_walk, ways),
+                    f'{part["choice_cpu_seconds"]:.1f}',
+                ]
+            )
+    head = ['graph', 'change', '% of the training', 'CPU s']
+    head += ['corridor of before: SR, Gap %', 'chosen anew: SR, Gap %']
+    return markdown([*head, 'its CPU s'], lines) if lines else NOT_RUN
+
+
 REAL_TABLES = {
     'real_graphs': real_graphs,
     'real_graphs_counts': real_graphs_counts,
@@ -208,4 +231,5 @@ REAL_TABLES = {
     'heavy_tails': heavy_tails,
     'encoders_real': encoders_real,
     'near_distances': near_distances,
+    'updates': updates,
 }

@@ -130,30 +130,6 @@ def training_profile() -> str:
     return markdown([*head, 'bare products'], rows) if rows else NOT_RUN
 
 
-def training_update() -> str:
-    """Training on against training from scratch."""
-    rows = [
-        [
-            row['name'],
-            f'{row["gap_before"]:.2f}',
-            f'{row["gap_after"]:.2f}',
-            f'{row["gap_wanted"]:.2f}',
-            row['update_steps'],
-            f'{row["ratio"]:.3f}',
-        ]
-        for row in Results('training_update').rows
-    ]
-    head = [
-        'change',
-        'Gap % before',
-        'Gap % after',
-        'wanted',
-        'steps',
-        'of those from scratch',
-    ]
-    return markdown(head, rows)
-
-
 def compact_table() -> str:
     """One line for each size of map: kilobytes and Gap, all its seeds."""
     rows = Results('compact').rows
@@ -185,6 +161,5 @@ TRAINING_TABLES: dict[str, Callable[[], str]] = {
     'training_table': training_table,
     'training_ablation': training_ablation,
     'training_profile': training_profile,
-    'training_update': training_update,
     'compact': compact_table,
 }
