@@ -129,6 +129,8 @@ GRAPHS: dict[str, tuple[str, int]] = {
     'rome_length': ('road/rome_length.npz', 231550),
 }
 
+#: Seconds of training on two cores, but for the largest.
+REAL_SECONDS = 300
 #: Queries that are drawn where a graph has none of its own.
 DRAWN = 1000
 

@@ -29,17 +29,17 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, CognitiveMap
 from bcm_pyg.planning import Planner, choose_corridor
-from benchmarks.lib.graphs import load, sampled, simplified
+from benchmarks.lib.graphs import REAL_SECONDS, load, sampled, simplified
 from benchmarks.lib.measure import quality
 from benchmarks.lib.results import Job, Row, results_for, run_jobs
 from benchmarks.lib.trained_maps import (
+    cache_name,
     cached_map,
     fit_config,
     is_cached,
     trained_map,
     training_of,
 )
-from benchmarks.scripts.real_graphs import SECONDS, map_name
 
 CHANGES = {'10 % of the costs drawn anew': 0.1, '2 % of the edges closed': 0.02}
 CLOSED = '2 % of the edges closed'
@@ -64,10 +64,12 @@ def hit_edges(data: Data, share: float, seed: int) -> tuple[Tensor, Tensor]:
 
 def map_of(key: Row, data: Data, quick: bool) -> BCM:
     """The map of ``real_graphs``, or one that was hardly trained."""
-    name, graph = map_name(key), simplified(data)
+    seconds, seed = key['budget_seconds'], key['seed']
+    name = cache_name('real', key['graph'], seconds=seconds, seed=seed)
+    graph = simplified(data)
     trained_on = data if graph is None else graph.data
     if quick:
-        config = fit_config(steps=QUICK_STEPS, seed=key['seed'])
+        config = fit_config(steps=QUICK_STEPS, seed=seed)
         return trained_map(f'{name}-quick', trained_on, config)
     if not is_cached(name):
         raise SystemExit(f'there is no map {name}: run real_graphs first')
@@ -135,7 +137,7 @@ def main(given: Sequence[str] | None = None) -> None:
             key = {
                 'graph': graph,
                 'change': change,
-                'budget_seconds': SECONDS * args.budget,
+                'budget_seconds': REAL_SECONDS * args.budget,
                 'seed': args.seeds[0],
                 'num_queries': args.pairs,
             }
