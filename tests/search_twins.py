@@ -70,11 +70,21 @@ def optimal_costs(data: Data, starts: Tensor, goals: Tensor) -> list[float]:
 
 def best_inside(data: Data, allowed: set[int], start: int, goal: int) -> float:
     """Cost of the best route through some nodes, infinite if there is none."""
+    return path_inside(data, allowed, start, goal)[1]
+
+
+def path_inside(
+    data: Data, allowed: set[int], start: int, goal: int
+) -> tuple[list[int], float]:
+    """The best route through some nodes, and its cost."""
     graph = to_nx(data).subgraph(allowed | {start, goal})
     try:
-        return nx.dijkstra_path_length(graph, start, goal, weight='cost')
+        cost, path = nx.single_source_dijkstra(
+            graph, start, goal, weight='cost'
+        )
     except nx.NetworkXNoPath:
-        return float('inf')
+        return [], float('inf')
+    return path, cost
 
 
 def slow_search(

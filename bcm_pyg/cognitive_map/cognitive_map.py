@@ -25,6 +25,7 @@ from bcm_pyg.graph import (
 from bcm_pyg.nn import BCM
 from bcm_pyg.nn.encoders.resolver import encoder_class
 from bcm_pyg.planning import (
+    Backtracking,
     BestFirst,
     Corridor,
     Planner,
@@ -325,7 +326,7 @@ class CognitiveMap(NamedPlanner):
                 :obj:`budget`. (default: :obj:`None`)
             readout (Readout or str, optional): How routes are read from now on.
                 (default: as before, but a :class:`~bcm_pyg.planning.Corridor`
-                along a search is chosen anew, as in :meth:`learn`)
+                is chosen anew, as in :meth:`learn`)
             progress (bool, optional): Whether to show a bar. (default: in a
                 terminal)
             **settings (optional): As in :meth:`learn`.
@@ -421,7 +422,7 @@ class CognitiveMap(NamedPlanner):
 def is_chosen(readout: Readout | None) -> bool:
     """Whether it is of the kind that :func:`choose_corridor` finds."""
     return isinstance(readout, Corridor) and isinstance(
-        readout.guide, BestFirst
+        readout.guide, BestFirst | Backtracking
     )
 
 

@@ -1,7 +1,7 @@
 // Queries on the full graph: routes, exact routes, and the field of a goal.
 import { ExactSearch, reachOf } from './graph.js';
 import { MapScorer } from './map.js';
-import { READOUTS, corridorGuide, inside } from './readouts.js';
+import { RADIUS, READOUTS, corridorGuide, inside } from './readouts.js';
 import { Segments } from './segments.js';
 
 /**
@@ -101,7 +101,7 @@ export class Planner {
     if (leader === null) return [];
     const guide = corridorGuide(this.scorer, leader.exit, leader.entry);
     return open.map((pair) => {
-      const found = inside(this.core, guide, pair.exit, pair.entry, 4);
+      const found = inside(this.core, guide, pair.exit, pair.entry, RADIUS);
       const expansions = pair === leader ? found.expansions : 0;
       return { ...pair, ...found, expansions, total: found.cost + pair.cost };
     });

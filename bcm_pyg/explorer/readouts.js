@@ -181,42 +181,52 @@ function searchInside(graph, members, start, goal) {
   return { nodes: [], cost: Infinity };
 }
 
+/** All nodes at most so many hops away from a route, it included. */
+function around(graph, route, radius) {
+  const near = new Set(route);
+  let rim = route;
+  for (let hop = 0; hop < radius; hop++) {
+    const next = [];
+    for (const node of rim) {
+      const end = graph.first[node + 1];
+      for (let edge = graph.first[node]; edge < end; edge++) {
+        const head = graph.head[edge];
+        if (near.has(head)) continue;
+        near.add(head);
+        next.push(head);
+      }
+    }
+    rim = next;
+  }
+  return near;
+}
+
 /**
  * The best route through some nodes, start and goal; with a radius, then also
- * through all nodes at most so many hops away from it.
+ * through all nodes at most so many hops away from it, until none is better.
  */
 export function inside(graph, nodes, start, goal, radius) {
   const members = new Set(nodes);
   const usable = new Set([...nodes, start, goal]);
   let found = searchInside(graph, usable, start, goal);
-  if (found.nodes.length > 0 && radius > 0 && start !== goal) {
-    let rim = found.nodes;
-    const near = new Set(rim);
-    for (let hop = 0; hop < radius; hop++) {
-      const next = [];
-      for (const node of rim) {
-        const end = graph.first[node + 1];
-        for (let edge = graph.first[node]; edge < end; edge++) {
-          const head = graph.head[edge];
-          if (near.has(head)) continue;
-          near.add(head);
-          next.push(head);
-        }
-      }
-      rim = next;
-    }
-    for (const node of near) members.add(node);
-    // Start and goal are on the route, so they are members by now.
-    found = searchInside(graph, members, start, goal);
+  while (found.nodes.length > 0 && radius > 0 && start !== goal) {
+    // Start and goal are on the route, so they are members from now on.
+    for (const node of around(graph, found.nodes, radius)) members.add(node);
+    const better = searchInside(graph, members, start, goal);
+    if (better.cost >= found.cost) break;
+    found = better;
   }
   return { ...found, expansions: members.size, trace: nodes };
 }
 
 /** The nodes that the guide of a corridor finds, there and back. */
 export function corridorGuide(scorer, start, goal) {
-  const there = expand(scorer, start, goal, 1.03);
-  return [...there, ...expand(scorer, goal, start, 1.03, 2 * there.length)];
+  const there = expand(scorer, start, goal, 1);
+  return [...there, ...expand(scorer, goal, start, 1, 2 * there.length)];
 }
+
+/** Hops to widen a corridor by. */
+export const RADIUS = 2;
 
 /** Readouts by the names that Python gives them. */
 export const READOUTS = {
@@ -229,6 +239,6 @@ export const READOUTS = {
   },
   corridor(scorer, start, goal) {
     const nodes = corridorGuide(scorer, start, goal);
-    return inside(scorer.graph, nodes, start, goal, 4);
+    return inside(scorer.graph, nodes, start, goal, RADIUS);
   },
 };

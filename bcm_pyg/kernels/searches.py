@@ -195,8 +195,11 @@ def _search_inside(
     start: int,
     goal: int,
     member: int,
+    known: float,
 ) -> bool:
-    """Exact search among the members of a set; the goal gets its cost."""
+    """Exact search among the members of a set; the goal gets its cost. Whether
+    there is a route that costs less than a known one.
+    """
     stamp = next_stamp(count, 0)
     begin_at(count, heap, note, 0, start, stamp)
     while count[0, OPEN] > 0:
@@ -206,8 +209,10 @@ def _search_inside(
         for edge in range(graph.rowptr[node], graph.rowptr[node + 1]):
             head = graph.head[edge]
             there = note[0, node].cost + np.float64(graph.cost[edge])
-            if note[0, head].member == member and (
-                note[0, head].stamp != stamp or there < note[0, head].cost
+            if (
+                note[0, head].member == member
+                and there < known
+                and (note[0, head].stamp != stamp or there < note[0, head].cost)
             ):
                 note[0, head].edge = edge
                 open_node(count, heap, note, 0, head, there, there)
@@ -267,23 +272,24 @@ def inside(
             for at in range(span[query, k, 0], span[query, k, 1]):
                 joined += _join(note, members[at], member)
         ends = _join(note, start, member) + _join(note, goal, member)
-        for again in range(2):
-            if not _search_inside(
-                graph, count, heap, note, start, goal, member
-            ):
-                break
+        known, growing = INF, True
+        while growing and _search_inside(
+            graph, count, heap, note, start, goal, member, known
+        ):
             nodes[0, 0], size = goal, 1
             while nodes[0, size - 1] != start:
                 edge = note[0, nodes[0, size - 1]].edge
                 nodes[0, size] = graph.tail[edge]
                 size += 1
-            found.cost[query] = found.walked[query] = note[0, goal].cost
-            if again or radius == 0 or start == goal:
+            known, growing = note[0, goal].cost, False
+            if radius == 0 or start == goal:
                 break
-            joined += ends
+            joined, ends = joined + ends, 0
             wide = _widen(graph, count, note, nodes, size, radius)
             for at in range(size, wide):
-                joined += _join(note, nodes[0, at], member)
+                if _join(note, nodes[0, at], member) > 0:
+                    joined, growing = joined + 1, True
+        found.cost[query] = found.walked[query] = known
         found.expansions[query] = joined
         route = nodes[0, :size][::-1]  # it was followed from the goal
         lists = append(lists, found.span, query, end, route)

@@ -112,7 +112,8 @@ class PlainEngine:
         radius: int,
     ) -> Found:
         """The best routes through given nodes, start and goal; with a radius,
-        then also through all nodes within that many hops of them.
+        then also through all nodes within that many hops of them, again and
+        again until no route gets better.
 
         The nodes of a query are those of its spans :obj:`[B, K, 2]`. Expansions
         are the nodes that could be used in the end.
@@ -126,9 +127,12 @@ class PlainEngine:
             }
             usable = members | {start, goal}
             path, cost = self._search_inside(usable, start, goal)
-            if path and radius > 0 and start != goal:
+            while path and radius > 0 and start != goal:
                 members |= self._around(path, radius)
-                path, cost = self._search_inside(members, start, goal)
+                better = self._search_inside(members, start, goal)
+                if better[1] >= cost:
+                    break
+                path, cost = better
             paths.append(Path(path, cost, len(members), cost))
         return _found(paths)
 

@@ -1,19 +1,31 @@
 """The corridor that fits a map."""
 
 import copy
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
+
+import torch
 
 from bcm_pyg.datasets.queries import sample_pairs
 from bcm_pyg.errors import BCMError
 from bcm_pyg.utils import check_float, check_int
 
+from .base import Readout
 from .planner import LANDMARKS, Planner
-from .readouts import BestFirst, Corridor
+from .readouts import Backtracking, BestFirst, Corridor
 
-#: What is tried: hops to widen by, and how far the guide trusts the map.
-RADII = (0, 1, 2, 4, 8)
-WEIGHTS = (1.1, 1.03, 1.0, 0.95, 0.9, 0.8, 0.7)
+#: Hops to widen by that are tried, and how far a guide trusts the map.
+RADII = (0, 1, 2, 4)
+WEIGHTS = (2.0, 1.5, 1.25, 1.1, 1.05, 1.0, 0.95, 0.9, 0.85, 0.8, 0.7)
+#: Guides of each kind, from cheap and bad to dear and good.
+KINDS: tuple[tuple[Readout, ...], ...] = (
+    tuple(BestFirst(weight) for weight in WEIGHTS),
+    (Backtracking(),),
+)
+#: Queries that a corridor is judged by at first; then twice as many, until so
+#: many nodes have been expanded: half a minute at most.
+FIRST, MOST_EXPANSIONS = 25, 2**24
 
 
 class Measured(NamedTuple):
@@ -30,21 +42,23 @@ class Measured(NamedTuple):
 
 
 def choose_corridor(
-    planner: Planner, gap: float = 0.05, *, queries: int = 400, seed: int = 0
+    planner: Planner, gap: float = 0.08, *, queries: int = 1000, seed: int = 0
 ) -> Corridor:
     """The corridor that expands fewest nodes for routes that are good enough.
 
-    A map that is right within a hop of each route needs a narrow corridor; one
-    that errs more, as of roads, needs a guide that trusts it less. Corridors
-    are compared with exact search on random queries, about a dozen at most.
+    A map whose walks arrive needs no more than them, as of a game map; one that
+    errs more, as of roads, a search that trusts it less. Walks and searches
+    with corridors of all widths are compared with exact search on random
+    queries, most of them on few.
 
     Args:
         planner (Planner): Reads the map. It keeps its readout.
         gap (float, optional): How much routes may cost more than the best ones,
             in percent on average, with one standard error on top. If no
             corridor is as good, twice the gap of the best one: the last bit of
-            it is dear. (default: :obj:`0.05`)
-        queries (int, optional): How many are drawn. (default: :obj:`400`)
+            it is dear. (default: :obj:`0.08`)
+        queries (int, optional): How many are drawn; on large graphs not
+            all are used. (default: :obj:`1000`)
         seed (int, optional): Of the queries. (default: :obj:`0`)
 
     Example:
@@ -63,57 +77,110 @@ def choose_corridor(
     check_float('gap', gap)
     check_int('queries', queries, 1)
     check_int('seed', seed, 0)
-    starts, goals = sample_pairs(planner.full_adjacency, queries, seed)
-    if planner.landmarks > 0:
-        _ = planner.bounds  # found once, for it and for the copy
-    exact = copy.copy(planner)
-    exact.readout, exact.complete, exact.epsilon = BestFirst(), True, 0.0
-    exact.landmarks = planner.landmarks or LANDMARKS
-    optimal = exact(starts, goals).cost
-    counted = optimal > 0
-    starts, goals, optimal = (x[counted] for x in (starts, goals, optimal))
-    trial = copy.copy(exact)
-    trial.epsilon, trial.landmarks = None, 0
+    trial = _Trial(planner, queries, seed)
+    return fewest_expansions(trial, float(gap))
 
-    def measure(radius: int, weight: float) -> Measured:
-        trial.readout = Corridor(radius, BestFirst(weight))
-        plan = trial(starts, goals)
-        if plan.cost.numel() == 0:
+
+class _Trial:
+    """Measures corridors on the same queries, no longer than they may win."""
+
+    def __init__(self, planner: Planner, queries: int, seed: int) -> None:
+        starts, goals = sample_pairs(planner.full_adjacency, queries, seed)
+        if planner.landmarks > 0:
+            _ = planner.bounds  # found once, for it and for the copy
+        exact = copy.copy(planner)
+        exact.readout, exact.complete, exact.epsilon = BestFirst(), True, 0.0
+        exact.landmarks = planner.landmarks or LANDMARKS
+        optimal = exact(starts, goals).cost
+        counted = optimal > 0
+        self.planner = exact
+        self.planner.epsilon, self.planner.landmarks = None, 0
+        self.starts, self.goals = starts[counted], goals[counted]
+        self.optimal = optimal[counted]
+
+    def __call__(self, corridor: Corridor, gap: float, most: float) -> Measured:
+        """How a corridor does; by some of the queries if its Gap is surely too
+        large, or it expands surely more than so many nodes.
+        """
+        total, done = self.optimal.numel(), 0
+        self.planner.readout = corridor
+        excess, expansions = self.optimal[:0], self.optimal[:0]
+        while done < total:
+            part = slice(done, min(total, max(FIRST, 2 * done)))
+            done = part.stop
+            plan = self.planner(self.starts[part], self.goals[part])
+            more = 100 * (plan.cost / self.optimal[part] - 1)
+            excess = torch.cat([excess, more])
+            expansions = torch.cat([expansions, plan.expansions.double()])
+            if _surely(excess) > gap or _surely(expansions) > most:
+                break
+            if float(expansions.sum()) > MOST_EXPANSIONS:
+                break
+        if done == 0:
             return Measured(0.0, 0.0)
-        excess = 100 * (plan.cost / optimal - 1)
-        error = excess.std(correction=0) / excess.numel() ** 0.5
-        expansions = plan.expansions.double().mean()
-        return Measured(float(excess.mean() + error), float(expansions))
+        return Measured(
+            float(excess.mean()) + _error(excess), float(expansions.mean())
+        )
 
-    radius, weight = fewest_expansions(measure, float(gap))
-    return Corridor(radius, BestFirst(weight))
+
+def _error(values: torch.Tensor) -> float:
+    """The standard error of their mean."""
+    return float(values.std(correction=0)) / math.sqrt(values.numel())
+
+
+def _surely(values: torch.Tensor) -> float:
+    """What their mean is at least."""
+    return float(values.mean()) - 2 * _error(values)
 
 
 def fewest_expansions(
-    measure: Callable[[int, float], Measured], gap: float
-) -> tuple[int, float]:
-    """Radius and weight of the cheapest corridor that is good enough.
+    measure: Callable[[Corridor, float, float], Measured],
+    gap: float,
+    kinds: Sequence[Sequence[Readout]] = KINDS,
+) -> Corridor:
+    """The cheapest corridor that is good enough, of any kind and radius.
 
-    Wider corridors and smaller weights mean better routes and more nodes. So
-    the largest weight that is good enough falls with the radius, and few of all
-    pairs need be measured. If none is good enough, twice the smallest gap is.
+    Wider corridors, later guides of a kind, and a way back mean better routes
+    and more nodes. So the first guide that is good enough comes earlier as the
+    radius grows, and few of all corridors need be measured. If none is good
+    enough, twice the smallest gap is.
+
+    Args:
+        measure (Callable): Gap and expansions of a corridor, given what they
+            may be at most.
+        gap (float): What the Gap may be at most.
+        kinds (Sequence[Sequence[Readout]], optional): The guides.
     """
-    found: dict[tuple[int, float], Measured] = {}
+    best, smallest = _cheapest(measure, gap, kinds)
+    if best is None:
+        best, _ = _cheapest(measure, 2 * smallest, kinds)
+    assert best is not None
+    return best
 
-    def good_enough(gap: float) -> list[tuple[int, float]]:
-        good, weights = [], list(WEIGHTS)
-        for radius in reversed(RADII):
-            while weights:
-                key = radius, weights[0]
-                if key not in found:
-                    found[key] = measure(*key)
-                if found[key].gap <= gap:
-                    good.append(key)
-                    break
-                weights.pop(0)  # too large for narrower corridors, too
-        return good
 
-    good = good_enough(gap)
-    if not good:
-        good = good_enough(2 * min(tried.gap for tried in found.values()))
-    return min(good, key=lambda key: found[key].expansions)
+def _cheapest(
+    measure: Callable[[Corridor, float, float], Measured],
+    gap: float,
+    kinds: Sequence[Sequence[Readout]],
+) -> tuple[Corridor | None, float]:
+    """The cheapest that is good enough, if any is, and the smallest gap."""
+    best, most, smallest = None, float('inf'), float('inf')
+    for guides in kinds:
+        # The first guide that may be good enough, of each radius.
+        first = dict.fromkeys(RADII, 0)
+        for bidirectional in (True, False):
+            at = 0
+            for radius in reversed(RADII):
+                at = max(at, first[radius])
+                while at < len(guides):
+                    corridor = Corridor(radius, guides[at], bidirectional)
+                    found = measure(corridor, gap, most)
+                    smallest = min(smallest, found.gap)
+                    if found.expansions >= most:  # so do all later ones
+                        break
+                    if found.gap <= gap:
+                        best, most = corridor, found.expansions
+                        break
+                    at += 1
+                first[radius] = at
+    return best, smallest

@@ -9,44 +9,66 @@ from bcm_pyg import BCM, BCMError, Planner, evaluate, fit
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.graph import simplify_graph
-from bcm_pyg.planning import BestFirst, choose_corridor
+from bcm_pyg.planning import (
+    Backtracking,
+    BestFirst,
+    Corridor,
+    choose_corridor,
+)
 from bcm_pyg.planning.choose_corridor import (
     RADII,
-    WEIGHTS,
     Measured,
     fewest_expansions,
 )
 
-SHAPE = len(RADII), len(WEIGHTS)
-PAIRS = list(product(range(SHAPE[0]), range(SHAPE[1])))
-steps = st.lists(st.integers(0, 3), min_size=len(PAIRS), max_size=len(PAIRS))
+GUIDES = BestFirst(2.0), BestFirst(1.0), BestFirst(0.5)
+SHAPE = 2, len(RADII), len(GUIDES)
+ALL = list(product((False, True), RADII, range(len(GUIDES))))
+steps = st.lists(st.integers(0, 3), min_size=len(ALL), max_size=len(ALL))
 
 
-def rising(numbers: list[int]) -> torch.Tensor:
-    """A table that falls nowhere, to the right and below."""
-    return torch.tensor(numbers).view(SHAPE).cumsum(0).cumsum(1)
+def rising(numbers: list[int]) -> dict[Corridor, int]:
+    """Numbers that fall nowhere as corridors become better and dearer."""
+    table = torch.tensor(numbers).view(SHAPE).cumsum(0).cumsum(1).cumsum(2)
+    flat = table.flatten().tolist()
+    return {
+        Corridor(radius, GUIDES[at], both): number
+        for (both, radius, at), number in zip(ALL, flat, strict=True)
+    }
 
 
-@given(steps, steps, st.integers(0, 200))
-def test_as_trying_all(better: list[int], more: list[int], gap: int) -> None:
-    gaps = 100 - rising(better)
+@given(steps, steps, st.integers(0, 400))
+def test_as_trying_all(better: list[int], more: list[int], bound: int) -> None:
+    gaps = {key: 400 - gain for key, gain in rising(better).items()}
     expansions = rising(more)
     asked = []
 
-    def measure(radius: int, weight: float) -> Measured:
-        at = RADII.index(radius), WEIGHTS.index(weight)
-        asked.append(at)
-        return Measured(float(gaps[at]), float(expansions[at]))
+    def measure(corridor: Corridor, gap: float, most: float) -> Measured:
+        asked.append((corridor, gap))
+        return Measured(float(gaps[corridor]), float(expansions[corridor]))
 
-    radius, weight = fewest_expansions(measure, gap)
-    chosen = RADII.index(radius), WEIGHTS.index(weight)
-    assert len(asked) == len(set(asked)) < sum(SHAPE) + SHAPE[1]
-    good = [at for at in PAIRS if gaps[at] <= max(gap, 2 * gaps.min())]
-    if gap >= gaps.min():
-        assert len(asked) < sum(SHAPE)
-        good = [at for at in PAIRS if gaps[at] <= gap]
+    chosen = fewest_expansions(measure, bound, [GUIDES])
+    assert len(asked) == len(set(asked)) <= 4 * sum(SHAPE[1:])
+    least = min(gaps.values())
+    bound = bound if least <= bound else 2 * least
+    good = [key for key in gaps if gaps[key] <= bound]
     assert chosen in good
-    assert expansions[chosen] == min(expansions[at] for at in good)
+    assert expansions[chosen] == min(expansions[key] for key in good)
+
+
+def test_the_cheapest_kind() -> None:
+    walk, search = (Backtracking(),), (BestFirst(),)
+    cheap = {Backtracking(): 1.0, BestFirst(): 2.0}
+    for kinds in ([walk, search], [search, walk]):
+        for bad, chosen in ((BestFirst(), walk), (Backtracking(), search)):
+
+            def measure(corridor: Corridor, *_: float) -> Measured:
+                gap = float(corridor.guide == bad)  # noqa: B023
+                return Measured(gap, cheap[corridor.guide] + corridor.radius)
+
+            best = fewest_expansions(measure, 0.1, kinds)
+            assert (best.guide,) == chosen
+            assert best.radius == 0
 
 
 @pytest.fixture(scope='module')
@@ -63,7 +85,6 @@ def test_a_map(trained: Planner) -> None:
     readout = choose_corridor(trained, 0.1, queries=300)
     assert readout == choose_corridor(trained, 0.1, queries=300)  # repeatable
     assert {**vars(trained), 'bounds': 0} == {**before, 'bounds': 0}
-    assert isinstance(readout.guide, BestFirst)
     other = Planner(trained.scorer, trained.data, readout)
     starts, goals = sample_queries(trained.data, 300, seed=7)
     report = evaluate(other, trained.data, starts, goals)

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_twins import (
     TableScores,
-    best_inside,
     connected_pairs,
     integer_table,
     optimal_costs,
+    path_inside,
     slow_search,
 )
 from torch_geometric.data import Data
@@ -51,6 +51,10 @@ GUIDES = [
 def test_as_one_query_at_a_time(
     bidirectional: bool, graph: Data, high: int, seed: int, radius: int
 ) -> None:
+    # No two routes cost the same, so that all agree which one is widened.
+    noise = torch.Generator().manual_seed(seed)
+    uneven = torch.rand(graph.edge_attr.shape, generator=noise)
+    graph.edge_attr = graph.edge_attr + uneven
     data = planning_graph(graph)
     table = integer_table(data, high, seed)
     adjacency = Adjacency.from_data(data)
@@ -70,15 +74,18 @@ def test_as_one_query_at_a_time(
             most = 2 * len(allowed)
             back = slow_search(data, rows, goal, start, most=most)
             allowed |= set(back[0])
-        cost = best_inside(data, allowed, start, goal)
+        path, cost = path_inside(data, allowed, start, goal)
         assert routes.cost[query] == cost
         assert routes.expansions[query] == len(allowed)
-        if radius > 0 and start != goal:
-            for node in routes.path(query):
+        better = radius > 0 and start != goal
+        while better:
+            for node in path:
                 allowed |= nx.single_source_shortest_path_length(
                     graph_nx, node, cutoff=radius
                 ).keys()
-        assert plan.cost[query] == best_inside(data, allowed, start, goal)
+            path, after = path_inside(data, allowed, start, goal)
+            better, cost = after < cost, after
+        assert plan.cost[query] == cost
         assert plan.expansions[query] == len(allowed)
 
 
@@ -109,6 +116,37 @@ def test_any_guide_draws_a_corridor(
     for wide, narrow in zip(costs[1:], costs[:-1], strict=True):
         assert all(w <= n for w, n in zip(wide, narrow, strict=True))
     assert costs[-1] == optimal_costs(data, starts, goals)
+
+
+def test_it_widens_until_the_route_stays(diamond: Data) -> None:
+    # Three rows of 12; the guide sees the first alone, the last is the best.
+    side, rows = 12, 3
+    cell = torch.arange(rows * side).view(rows, side)
+    along = torch.stack([cell[:, :-1].flatten(), cell[:, 1:].flatten()])
+    down = torch.stack([cell[:-1].flatten(), cell[1:].flatten()])
+    edge_index = torch.cat([along, down, along.flip(0), down.flip(0)], 1)
+    row = edge_index // side
+    flat = row[0] == row[1]
+    cost = torch.where(flat, torch.tensor([9.0, 6.0, 1.0])[row[0]], 1.0)
+    data = planning_graph(
+        Data(
+            pos=torch.randn(rows * side, 2),
+            edge_index=edge_index,
+            edge_cost=cost,
+        )
+    )
+    adjacency = Adjacency.from_data(data)
+    score = torch.where(row[1] == 0, 1.0, 100.0)[:, None].repeat(1, rows * side)
+    ends = torch.tensor([0]), torch.tensor([side - 1])
+    scorer = TableScores(adjacency, score)
+    found = [
+        Corridor(radius, VisitedGreedy(), bidirectional=False)(
+            scorer, adjacency, *ends
+        )
+        for radius in (0, 1)
+    ]
+    assert [plan.cost.item() for plan in found] == [99.0, 15.0]
+    assert found[1].expansions.item() == rows * side
 
 
 def test_the_way_back_is_given_up(diamond: Data) -> None:
@@ -153,9 +191,9 @@ def test_corridors_are_drawn_a_few_at_a_time(
 
 def test_corridor() -> None:
     assert str(Corridor()) == (
-        'Corridor(radius=4, guide=BestFirst(weight=1.03), bidirectional=True)'
+        'Corridor(radius=2, guide=BestFirst(weight=1.0), bidirectional=True)'
     )
-    assert Corridor(3) == Corridor(radius=3, guide=BestFirst(1.03))
+    assert Corridor(3) == Corridor(radius=3, guide=BestFirst(1.0))
     for radius in (-1, 1.5, None, True):
         with pytest.raises(BCMError, match='radius'):
             Corridor(radius)
