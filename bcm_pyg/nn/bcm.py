@@ -17,15 +17,13 @@ from .encoders import NodeEncoder, encoder_resolver
 from .encoders.base import select_nodes
 from .encoders.check import check_embeddings
 from .encoders.interaction import CHANNELS
+from .encoders.resolver import default_encoder
 from .quantize import stored_bytes
 from .saved_map import MapInfo, load_map, save_map
 from .scoring import block_scores, evaluating, plain_scores
 from .transition import WIDTH, Transition
 
 TERMINALS = ('calibrated', 'paper')
-
-#: The encoder of graphs without coordinates, by default.
-BLIND = 'landmark'
 
 #: Costs that change by more than this factor are taken for other units.
 OTHER_UNITS = 4.0
@@ -134,8 +132,10 @@ class BCM(torch.nn.Module):
             encoder (str or torch.nn.Module, optional): :obj:`"interaction"`,
                 :obj:`"one_hot"`, :obj:`"k_hot"`, :obj:`"gnn"`, the name of a
                 registered one, or a module. (default: :obj:`"interaction"`;
-                of a graph without coordinates :obj:`"landmark"`, with a
-                warning)
+                with real coordinates and no other arguments
+                :obj:`"interaction+node_table"`, if the graph has 16,384 nodes
+                at most; of a graph without coordinates :obj:`"landmark"`, with
+                a warning)
             terminal (str, optional): The terminal convention. (default:
                 :obj:`"calibrated"`)
             hidden_channels (int, optional): Width of all three layers of the
@@ -151,11 +151,11 @@ class BCM(torch.nn.Module):
         warn_of_scales(data, stacklevel=2)
         given = encoder
         if encoder is None:
-            encoder = 'interaction' if data.get('pos') is not None else BLIND
-            if encoder == BLIND:
+            encoder, kwargs = default_encoder(data, **kwargs)
+            if data.get('pos') is None:
                 warnings.warn(
                     'the graph has no coordinates: the map sees nodes by their '
-                    f'distances to a few landmarks, encoder={BLIND!r}. '
+                    f'distances to a few landmarks, encoder={encoder!r}. '
                     'Pass that if it is meant; otherwise set data.pos, or '
                     'name coordinates with from_networkx(graph, pos=...)',
                     stacklevel=2,

@@ -417,7 +417,14 @@ def test_another_readout() -> None:
 
 def test_a_map_of_the_simplified_graph_is_missing_it() -> None:
     atlas = trained()
-    with pytest.warns(UserWarning, match='simplified= of CognitiveMap'):
+    hint = 'simplified= of CognitiveMap'
+    with (
+        pytest.warns(UserWarning, match=hint),
+        pytest.raises(BCMError, match=f'nodes .got a graph of .*{hint}'),
+    ):
+        CognitiveMap(atlas.data, atlas.model)
+    atlas = learn(streets(), encoder='interaction')  # it fits any graph
+    with pytest.warns(UserWarning, match=hint):
         CognitiveMap(atlas.data, atlas.model)
 
 

@@ -12,6 +12,8 @@ from .base import NodeEncoder, node_ids
 from .parts.axes import Axes, AxisTables
 from .parts.coincident import COINCIDENT_CHANNELS, CoincidentRows
 
+#: Of a map on which only directions differ in cost.
+FEW_COSTS = 4
 #: Channels of short axes, as in the paper, and of long ones at most.
 CHANNELS, MAX_CHANNELS = 64, 192
 
@@ -33,13 +35,15 @@ def bind_axes(
     return parts if len(parts) == 1 else [*parts, reduce(torch.mul, parts)]
 
 
-def default_channels(sizes: Sequence[int]) -> int:
+def default_channels(sizes: Sequence[int], cost: Tensor) -> int:
     """Channels of axes of so many codes each, unless they are given.
 
     The product of two axes tells all nodes apart freely if it has as many
-    channels as codes. On a grid of 100 x 100 with random costs walks need it.
+    channels as codes. On a grid of 100 x 100 with random costs walks need it;
+    on game maps, where a step costs the same everywhere, they do not.
     """
-    if len(sizes) == 1 or max(sizes) <= CHANNELS:
+    short = len(sizes) == 1 or max(sizes) <= CHANNELS
+    if short or cost.unique().numel() <= FEW_COSTS:
         return CHANNELS
     return min(2 * max(sizes), MAX_CHANNELS)
 
@@ -99,8 +103,8 @@ class InteractionEncoder(NodeEncoder):
     def from_data(cls, data: Data, **kwargs: Any) -> Self:
         """One code per integer coordinate of a canonical graph.
 
-        By default there are 64 channels; where an axis has more than 64 codes,
-        two a code, at most 192.
+        By default there are 64 channels; where an axis has more than 64 codes
+        and edges have more than four different costs, two a code, at most 192.
         """
         if data.get('coord') is None:
             raise BCMError(
@@ -110,7 +114,7 @@ class InteractionEncoder(NodeEncoder):
         rows = CoincidentRows.from_positions(data.coord)
         num_rows = 0 if rows is None else rows.nodes.numel()
         sizes = Axes.from_data(data).sizes
-        kwargs.setdefault('channels', default_channels(sizes))
+        kwargs.setdefault('channels', default_channels(sizes, data.edge_cost))
         out = cls(sizes, coincident=num_rows, **kwargs)
         out.coincident = rows
         return out

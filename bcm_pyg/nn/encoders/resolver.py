@@ -32,6 +32,10 @@ _ENCODERS: dict[str, type[NodeEncoder]] = {
     'concat': ConcatEncoder,
 }
 
+#: Channels of nodes of their own beside the interaction encoder, from and to,
+#: and what they may come to over all nodes.
+NODE_CHANNELS, NODE_NUMBERS = (3, 8), 49_152
+
 EncoderType = TypeVar('EncoderType', bound=type[NodeEncoder])
 
 
@@ -84,6 +88,23 @@ def encoder_config(encoder: Any) -> dict[str, Any]:
 def encoder_from_config(config: Mapping[str, Any]) -> NodeEncoder:
     """The inverse of :func:`encoder_config`."""
     return encoder_class(config['name']).from_config(config['config'])
+
+
+def default_encoder(data: Data, **kwargs: Any) -> tuple[str, dict[str, Any]]:
+    """Name and arguments of the encoder that a canonical graph has by default.
+
+    Where positions are real, as of roads, what is particular to a junction does
+    not follow from where it is. On graphs of up to 16,384 nodes each gets a few
+    numbers of its own, unless arguments are given: walks reach more goals than
+    with as many bytes of anything else. Integer coordinates tell nodes apart.
+    """
+    if data.get('pos') is None:
+        return 'landmark', kwargs
+    channels = min(NODE_CHANNELS[1], NODE_NUMBERS // int(data.num_nodes))
+    real = data.get('coord') is None
+    if kwargs or not real or channels < NODE_CHANNELS[0]:
+        return 'interaction', kwargs
+    return 'interaction+node_table', {'node_table': {'channels': channels}}
 
 
 def encoder_resolver(name: str, data: Data, **kwargs: Any) -> NodeEncoder:

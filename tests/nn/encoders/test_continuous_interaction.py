@@ -246,7 +246,7 @@ def test_real_coincident_nodes(data_dir: Path) -> None:
         edge_index=torch.from_numpy(file['edge_index']),
         edge_attr=torch.from_numpy(file['edge_cost']),
     )
-    model = BCM.from_data(data)
+    model = BCM.from_data(data, 'interaction')
     out = model.encode(data)
     assert model.encoder.config()['coincident'] == 96
     assert out.unique(dim=0).size(0) == 585

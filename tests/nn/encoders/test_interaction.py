@@ -30,8 +30,12 @@ def test_interaction_on_a_grid(grid: Data) -> None:
 def test_channels_of_long_axes(shape: tuple[int, ...], channels: int) -> None:
     last = torch.tensor(shape) - 1
     data = Data(coord=torch.stack([torch.zeros_like(last), last]))
+    data.edge_cost = torch.arange(5.0)
     assert InteractionEncoder.from_data(data).channels == channels
     assert InteractionEncoder.from_data(data, channels=5).channels == 5
+    # Where only directions differ in cost, as in games.
+    data.edge_cost = torch.tensor([1.0, 2**0.5, 3**0.5, 0.0, 1.0])
+    assert InteractionEncoder.from_data(data).channels == 64
 
 
 def test_exact_numbers() -> None:
