@@ -25,6 +25,7 @@ from benchmarks.tables.first_use import FIRST_USE_TABLES
 from benchmarks.tables.paper import PAPER_TABLES
 from benchmarks.tables.planning import PLANNING_TABLES
 from benchmarks.tables.real import REAL_TABLES
+from benchmarks.tables.roads import ROAD_TABLES
 from benchmarks.tables.stress import STRESS_TABLES
 from benchmarks.tables.training import TRAINING_TABLES
 from benchmarks.tables.widths import WIDTH_TABLES
@@ -44,6 +45,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **PAPER_TABLES,
     **PLANNING_TABLES,
     **REAL_TABLES,
+    **ROAD_TABLES,
     **WIDTH_TABLES,
     **STRESS_TABLES,
 }

@@ -41,8 +41,8 @@ def real_graphs() -> str:
                 f'{row["decisions"]:,}',
                 f'{row["steps"] / 1000:.0f}',
                 f'{row["mre"]:.1f}',
-                _walk(methods['VisitedGreedy']),
-                _gap(methods.get('Backtracking', NO_GAP)),
+                walk_cell(methods['VisitedGreedy']),
+                gap_cell(methods.get('Backtracking', NO_GAP)),
                 *(_search(methods, name) for name in SEARCHES),
                 '-' if same is None else f'{expanded(same, methods):.1f}',
             ]
@@ -114,118 +114,32 @@ def one_row_a_graph() -> list[dict[str, Any]]:
     return sorted(last.values(), key=lambda row: row['nodes'])
 
 
-def _walk(method: dict[str, Any]) -> str:
-    return f'{method["success_rate"]:.3f}, {_gap(method)}'
+def walk_cell(method: dict[str, Any]) -> str:
+    """Success rate and Gap."""
+    return f'{method["success_rate"]:.3f}, {gap_cell(method)}'
 
 
 def _search(methods: dict[str, Any], name: str) -> str:
     if name not in methods:  # rows from before it came
         return '-'
     method = methods[name]
-    text = f'{_gap(method)}, {expanded(method, methods):.1f}'
+    text = f'{gap_cell(method)}, {expanded(method, methods):.1f}'
     missed = method['success_rate'] < 1
     return f'{text} (SR {method["success_rate"]:.3f})' if missed else text
 
 
-def _gap(method: dict[str, Any]) -> str:
+def gap_cell(method: dict[str, Any]) -> str:
+    """The Gap in percent, a dash without a success."""
     return '-' if method['gap'] is None else f'{method["gap"]:.2f}'
 
 
 def expanded(method: dict[str, Any], methods: dict[str, Any]) -> float:
+    """Percent of the nodes that Dijkstra settles."""
     return 100 * method['expansions'] / methods['Dijkstra']['expansions']
-
-
-def heavy_tails() -> str:
-    """What one change at a time does on the roads of Andorra."""
-    rows = [
-        [
-            row['change'],
-            f'{row["nodes"]:,}',
-            f'{row["mre"]:.1f}',
-            _walk(row['methods']['VisitedGreedy']),
-            _gap(row['methods']['BestFirst']),
-        ]
-        for row in Results('heavy_tails').rows
-    ]
-    head = ['change', 'nodes trained on', 'MRE %']
-    head += ['`VisitedGreedy`: SR, Gap %', '`BestFirst`: Gap %']
-    return markdown(head, rows) if rows else NOT_RUN
-
-
-def encoders_real() -> str:
-    """Error of distances and routes of each encoder, and its size.
-
-    Of several runs the one with most steps.
-    """
-    runs = sorted(Results('encoders_real').rows, key=lambda row: row['steps'])
-    names = ('graph', 'targets', 'encoder', 'seed')
-    best = {tuple(row[name] for name in names): row for row in runs}
-    rows = [
-        [
-            row['graph'],
-            row['encoder'],
-            f'{row["parameters"]:,}',
-            row['steps'],
-            f'{row["train_seconds"]:.0f}',
-            f'{row["mre"]:.2f}',
-            f'{row["success_rate"]:.3f}',
-            _gap(row),
-        ]
-        for row in best.values()
-    ]
-    head = ['graph', 'encoder', 'parameters', 'steps', 'seconds']
-    head += ['MRE %', 'SR', 'Gap %']
-    return markdown(head, rows) if rows else NOT_RUN
-
-
-def near_distances() -> str:
-    """Error and time against the expansions of the exact search."""
-    lines = []
-    kinds = {'exact': ', labels', 'sweeps': ', self-supervised'}
-    for row in Results('near_distances').rows:
-        cells = [
-            f'{found["mre"]:.2f}, {100 * found["exact"]:.0f}, '
-            f'{found["cpu_us"]:.0f}'
-            for found in row['within'].values()
-        ]
-        way = f'a map{kinds.get(row["targets"], "")}' if row['map'] else ''
-        if row['landmarks'] or not way:
-            way += f'{" + " if way else ""}{row["landmarks"]} landmarks'
-        size = row['int8_bytes'] + row['landmark_bytes']
-        lines.append([row['graph'], way, f'{size / 1e6:.2f}', *cells])
-        limits = [f'n = {limit}' for limit in row['within']]
-    if not lines:
-        return f'{NOT_RUN}.'
-    return markdown(['graph', 'by', 'MB', *limits], lines)
-
-
-def updates() -> str:
-    """Gap after a change, by what was trained since."""
-    lines = []
-    for row in Results('updates').rows:
-        for part in row['shares']:
-            ways = (part['kept'], part['chosen'])
-            lines.append(
-                [
-                    row['graph'],
-                    row['change'],
-                    f'{100 * part["share"]:g}',
-                    f'{part["cpu_seconds"]:.0f}',
-                    *map(_walk, ways),
-                    f'{part["choice_cpu_seconds"]:.1f}',
-                ]
-            )
-    head = ['graph', 'change', '% of the training', 'CPU s']
-    head += ['corridor of before: SR, Gap %', 'chosen anew: SR, Gap %']
-    return markdown([*head, 'its CPU s'], lines) if lines else NOT_RUN
 
 
 REAL_TABLES = {
     'real_graphs': real_graphs,
     'real_graphs_counts': real_graphs_counts,
     'real_graphs_time': real_graphs_time,
-    'heavy_tails': heavy_tails,
-    'encoders_real': encoders_real,
-    'near_distances': near_distances,
-    'updates': updates,
 }

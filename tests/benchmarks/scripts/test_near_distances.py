@@ -14,7 +14,8 @@ from benchmarks.lib.graphs import Queries, sampled
 from benchmarks.lib.results import Results
 from benchmarks.lib.trained_maps import trained_map
 from benchmarks.scripts import near_distances
-from benchmarks.tables.real import near_distances as near_distances_table
+from benchmarks.tables.roads import SEARCH_TIME, SURVEY, jinan
+from benchmarks.tables.roads import near_distances as near_distances_table
 
 
 def test_near_distances(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,3 +59,11 @@ def test_near_distances(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[4].startswith('| w_jinan | a map, labels + 8 landmarks | ')
     assert lines[7].startswith('| w_jinan | 16 landmarks | ')
     assert all('| 0.00, 100, ' in line for line in lines)
+    lines = jinan().splitlines()[2:]
+    ours = [line for line in lines if line.startswith('| a map')]
+    assert len(lines) - len(ours) == len(SURVEY)
+    labels = [line.split(' | ')[1] for line in ours]
+    assert labels.count('none') == labels.count('labels')
+    for line in ours:
+        assert float(line.split(' | ')[4].rstrip(' |')) <= SEARCH_TIME
+    assert sum('exact_within' in line for line in ours) == len(ours) / 2
