@@ -152,9 +152,8 @@ def fewest_expansions(
         kinds (Sequence[Sequence[Readout]], optional): The guides.
     """
     best, smallest = _cheapest(measure, gap, kinds)
-    if best is None:
-        best, _ = _cheapest(measure, 2 * smallest, kinds)
-    assert best is not None
+    while best is None:  # once more if it was small by few queries alone
+        best, smallest = _cheapest(measure, 2 * smallest, kinds)
     return best
 
 

@@ -56,6 +56,15 @@ def test_as_trying_all(better: list[int], more: list[int], bound: int) -> None:
     assert expansions[chosen] == min(expansions[key] for key in good)
 
 
+def test_a_gap_that_was_small_by_few_queries_alone() -> None:
+    def measure(corridor: Corridor, gap: float, most: float) -> Measured:
+        return Measured(9.0 if gap > 1 else 2.0, 1.0)
+
+    # 2 is too much, and so is 9 for twice that, but not for twice 9.
+    chosen = fewest_expansions(measure, 0.5, [GUIDES])
+    assert chosen.guide == GUIDES[0]
+
+
 def test_the_cheapest_kind() -> None:
     walk, search = (Backtracking(),), (BestFirst(),)
     cheap = {Backtracking(): 1.0, BestFirst(): 2.0}
