@@ -24,8 +24,8 @@ KINDS: tuple[tuple[Readout, ...], ...] = (
     (Backtracking(),),
 )
 #: Queries that a corridor is judged by at first; then twice as many, until so
-#: many nodes have been expanded: half a minute at most.
-FIRST, MOST_EXPANSIONS = 25, 2**24
+#: many nodes have been expanded, which takes some ten seconds.
+FIRST, MOST_EXPANSIONS = 25, 2**22
 
 
 class Measured(NamedTuple):
