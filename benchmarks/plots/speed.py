@@ -11,8 +11,8 @@ GRIDS = {
     'one search (scipy)': None,
     'VisitedGreedy, one query': 'VisitedGreedy, planner(int, int)',
     'VisitedGreedy, in a batch of 1000': 'VisitedGreedy, 1000',
-    'Corridor, in a batch of 1000': 'Corridor(radius=4, guide=BestFirst('
-    'weight=1.03), bidirectional=True)',
+    'Corridor, in a batch of 1000': 'Corridor(radius=2, guide=BestFirst('
+    'weight=1.0), bidirectional=True)',
     'CCH (exact)': 'CCH',
 }
 #: Those of the roads, by how names in the results begin.

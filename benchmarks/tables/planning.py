@@ -11,10 +11,10 @@ WIDTH = 128
 BATCHES = ('1', '10', '100', '1000', '10000')
 #: Names as one would type them: all else is the default.
 SHORT = {
-    'Corridor(radius=4, guide=BestFirst(weight=1.03), bidirectional=True)': (
+    'Corridor(radius=2, guide=BestFirst(weight=1.0), bidirectional=True)': (
         'Corridor()'
     ),
-    'Corridor(radius=4, guide=VisitedGreedy(), bidirectional=True)': (
+    'Corridor(radius=2, guide=VisitedGreedy(), bidirectional=True)': (
         'Corridor(guide=VisitedGreedy())'
     ),
     'BestFirst(weight=1.0)': 'BestFirst()',
