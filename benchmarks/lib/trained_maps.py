@@ -254,8 +254,9 @@ def map_job(
         if model is None:
             return None
         training = training_of(model)
-        if targets == 'paper' and not args.quick:
-            _add_curve({**asdict(grid), 'encoder': encoder}, training)
+        if not args.quick:
+            curve = {**asdict(grid), 'targets': targets, 'encoder': encoder}
+            _add_curve(curve, model)
         planner = Planner(model, grid.data(), readout)
         return {
             'sweeps': settings_of(model)['sweeps'],
@@ -274,13 +275,14 @@ def map_job(
     return Job(key, run)
 
 
-def _add_curve(key: Row, training: Row) -> None:
+def _add_curve(key: Row, model: BCM) -> None:
     """How a training went, beside the rows, which tell how it ended."""
-    curves = Results('paper_curves')
+    curves, training = Results('learning_curves'), training_of(model)
     key = {**key, 'train_steps': training['steps']}
     if curves.find(**key) is None:
         names = ('train_seconds', 'cpu_seconds', 'trained_by', 'trained_commit')
         told = {name: training[name] for name in names}
+        told['parameters'] = model.num_parameters()
         fields = ['step', 'loss', 'gap', 'success_rate']
         curve = {'fields': fields, 'curve': training['learning']}
         curves.add({**key, **told, **curve})

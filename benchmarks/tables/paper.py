@@ -261,10 +261,10 @@ def scaling() -> str:
 
 def learning() -> str:
     """How the Gap of the paper's objective falls with the steps."""
-    rows = Results('paper_curves').rows
+    rows = Results('learning_curves').rows
     lines = []
     for row in sorted(
-        rows,
+        (row for row in rows if row['targets'] == 'paper'),
         key=lambda row: (
             row['side'],
             row['layout'],

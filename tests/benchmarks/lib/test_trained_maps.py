@@ -14,7 +14,7 @@ from bcm_pyg.training.checkpoint import FORMAT
 from benchmarks.lib import trained_maps
 from benchmarks.lib.graphs import Grid
 from benchmarks.lib.methods import MINUTES, STEP_MS, map_steps
-from benchmarks.lib.results import provenance
+from benchmarks.lib.results import Results, provenance
 from benchmarks.lib.trained_maps import (
     FOLLOWED,
     QUICK_STEPS,
@@ -175,6 +175,23 @@ def test_maps_of_tables(kind, folders):
     assert config['targets']['name'] == kind
     assert {name: config[name] for name in FOLLOWED} == FOLLOWED
     assert job.run()['gap'] == row['gap']  # of what is there
+
+
+def test_curves_of_all_objectives(folders):
+    grid = Grid('ushape', 20, 'wide', 42)
+    for kind in (*TARGETS, *TARGETS):  # once more: they are there
+        args = arguments(quick=False, budget=TWO_STEPS[kind], pairs=5)
+        map_job(grid, kind, args).run()
+    map_job(Grid('ushape', 10, 'wide', 42), 'sweeps', arguments()).run()
+    rows = Results('learning_curves').rows
+    assert [row['targets'] for row in rows] == [*TARGETS]  # not the quick one
+    for row in rows:
+        assert row['layout'] == 'ushape' and row['encoder'] == 'interaction'
+        assert row['side'] == 20 and row['train_steps'] == 2
+        assert row['fields'] == ['step', 'loss', 'gap', 'success_rate']
+        assert row['curve'][-1][0] == 2 and len(row['curve'][-1]) == 4
+        assert row['parameters'] in (WIDE, NARROW)
+        assert row['cpu_seconds'] > 0
 
 
 def test_settings_of_benchmarks_are_those_of_fit():

@@ -148,6 +148,8 @@ def test_tables_find_the_maps_of_the_headline(folders: Path) -> None:
     assert same is not None
     assert same['train_cpu_seconds'] == found['train_cpu_seconds']
     assert same['parameters'] == found['parameters']
+    (curve,) = Results('learning_curves').rows
+    assert curve['curve'] == found['curve'] and curve['targets'] == 'sweeps'
 
 
 def test_the_headline_finds_the_maps_of_tables(folders: Path) -> None:

@@ -226,13 +226,16 @@ def test_learning_curves_of_the_paper_objective(folders):
         'costs': 'wide',
         'encoder': 'interaction',
         'seed': 42,
+        'targets': 'paper',
         'train_steps': 100,
         'cpu_seconds': 600.0,
     }
     curve = [[n, 0.5, 100.0 - n, 1.0 if n > 50 else 0.9] for n in (20, 41, 60)]
     resumed = {**plain, 'seed': 7, 'cpu_seconds': None}
     last = [[100, 0.1, None, 1.0]]
-    add('paper_curves', {**plain, 'curve': curve}, {**resumed, 'curve': last})
+    other = {**plain, 'targets': 'sweeps', 'curve': curve}
+    add('learning_curves', other, {**plain, 'curve': curve})
+    add('learning_curves', {**resumed, 'curve': last})
     start = ['400', 'U', 'wide', 'interaction']
     assert lines(learning())[2:] == [
         [*start, '7', '100', '-', '-', '-', '-', '-', '-'],
