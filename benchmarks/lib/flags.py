@@ -21,7 +21,7 @@ def flags(description: str | None) -> argparse.ArgumentParser:
     out.add_argument('--seeds', type=int, nargs='+', default=[42])
     out.add_argument('--pairs', type=_pairs, default=1000, help='queries')
     out.add_argument(
-        '--budget', type=_budget, default=1.0, help='factor on training times'
+        '--budget', type=_budget, default=1.0, help='factor on all trainings'
     )
     out.add_argument(
         '--quick', action='store_true', help='small and short, for a look'
@@ -53,12 +53,6 @@ def paper_flags(
         '--cached-only',
         action='store_true',
         help='leave out rows whose map is not in the cache',
-    )
-    out.add_argument(
-        '--same-steps',
-        action='store_true',
-        help='train for as many steps as the U of this size makes in that '
-        'time, by the training table, for a machine that is busy',
     )
     choices = {'targets': MAPS, **choices}
     for name, values in choices.items():

@@ -16,23 +16,38 @@ REGIMES = ('uniform', 'mild', 'wide')
 #: The node encoders of the paper, and a network that sees costs.
 ENCODERS = ('one_hot', 'k_hot', 'interaction', 'gnn')
 
-#: Seconds of training by side of a grid, before ``--budget``.
-SECONDS = {20: 120, 30: 300, 40: 600, 60: 1200, 80: 1800, 100: 1800}
+#: Minutes of training by side of a grid, before ``--budget``, on two cores that
+#: do nothing else. Uniform costs at side 40 need half.
+MINUTES = {20: 2, 30: 5, 40: 10, 60: 12, 80: 15, 100: 15, 200: 20}
 
-
-def training_seconds(side: int, costs: str, budget: float = 1.0) -> float:
-    """Seconds of training for a grid; uniform costs at side 40 need half."""
-    seconds = 300 if (costs, side) == ('uniform', 40) else SECONDS[side]
-    return seconds * budget
-
+#: Milliseconds of a step of the default map, 128 wide, on these (AMD EPYC).
+STEP_MS = {
+    20: 9.1,
+    30: 9.6,
+    40: 10.1,
+    60: 10.4,
+    80: 12.6,
+    100: 14.8,
+    200: 19.6,
+}
 
 #: Steps of the paper's objective for each cell of a grid, before ``--budget``.
 PAPER_STEPS = {'uniform': 16, 'mild': 16, 'wide': 32}
 
 
-def paper_steps(side: int, costs: str, budget: float = 1.0) -> int:
-    """Steps of the paper's objective on a grid."""
-    return round(PAPER_STEPS[costs] * side**2 * budget)
+def steps_in(minutes: float, step_ms: float) -> int:
+    """How many steps of that length there are in that time."""
+    return round(6e4 * minutes / step_ms)
+
+
+def map_steps(targets: str, side: int, costs: str, budget: float = 1.0) -> int:
+    """Steps of a map of the tables, as many however busy the machine is."""
+    if targets == 'paper':
+        return round(PAPER_STEPS[costs] * side**2 * budget)
+    minutes = MINUTES[side] * budget
+    if (costs, side) == ('uniform', 40):
+        minutes /= 2
+    return steps_in(minutes, STEP_MS[side])
 
 
 class Method(NamedTuple):

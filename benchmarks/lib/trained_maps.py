@@ -1,8 +1,7 @@
 """Maps that benchmarks share: trained once, kept, and found again by name.
 
-Maps of tables are in ``cache/`` (not in git). Those of the paper's objective,
-which take long, and of the headline are in ``maps/`` in float16, as they are
-measured. Settings
+Maps of grids by our default and the paper's objective are in ``maps/`` in
+float16, as they are measured; others are in ``cache/`` (not in git). Settings
 of training go through :func:`fit_config`, and all that a map knows of its
 training through :func:`settings_of`.
 """
@@ -26,16 +25,14 @@ from bcm_pyg.planning import Readout, VisitedGreedy
 from bcm_pyg.training import ExactTargets, OneStepTargets, SweepTargets
 from benchmarks.lib.graphs import Grid
 from benchmarks.lib.measure import measure
-from benchmarks.lib.methods import paper_steps, training_seconds
+from benchmarks.lib.methods import map_steps
 from benchmarks.lib.results import FOLDER, Job, Results, Row, provenance
 
 CACHE = FOLDER / 'cache'
 MAPS = FOLDER / 'maps'
-#: Training time of a quick look.
-QUICK_SECONDS = 2.0
-#: And its steps of the paper's objective.
+#: Steps of a quick look.
 QUICK_STEPS = 60
-#: How closely the paper's objective is followed.
+#: How closely the trainings of maps of grids are followed.
 FOLLOWED = {'validations': 20, 'validation_queries': 200}
 #: The readout of the paper.
 VISITED = VisitedGreedy()
@@ -121,17 +118,15 @@ def cache_name(
 def grid_map_name(
     grid: Grid,
     targets: str,
-    seconds: float | None = None,
+    steps: int,
     encoder: str = 'interaction',
-    steps: int | None = None,
 ) -> str:
-    """The same for a map of a grid."""
+    """The same for a map of a grid, of the size that its objective has."""
     return cache_name(
         grid.layout,
         grid.costs,
         grid.side,
         targets,
-        seconds=seconds,
         steps=steps,
         seed=grid.seed,
         encoder=encoder,
@@ -259,8 +254,9 @@ def map_job(
         if model is None:
             return None
         training = training_of(model)
-        if targets == 'paper' and not args.quick:
-            _add_curve({**asdict(grid), 'encoder': encoder}, training)
+        if not args.quick:
+            curve = {**asdict(grid), 'targets': targets, 'encoder': encoder}
+            _add_curve(curve, model)
         planner = Planner(model, grid.data(), readout)
         return {
             'sweeps': settings_of(model)['sweeps'],
@@ -279,13 +275,14 @@ def map_job(
     return Job(key, run)
 
 
-def _add_curve(key: Row, training: Row) -> None:
+def _add_curve(key: Row, model: BCM) -> None:
     """How a training went, beside the rows, which tell how it ended."""
-    curves = Results('paper_curves')
+    curves, training = Results('learning_curves'), training_of(model)
     key = {**key, 'train_steps': training['steps']}
     if curves.find(**key) is None:
         names = ('train_seconds', 'cpu_seconds', 'trained_by', 'trained_commit')
         told = {name: training[name] for name in names}
+        told['parameters'] = model.num_parameters()
         fields = ['step', 'loss', 'gap', 'success_rate']
         curve = {'fields': fields, 'curve': training['learning']}
         curves.add({**key, **told, **curve})
@@ -294,18 +291,12 @@ def _add_curve(key: Row, training: Row) -> None:
 def map_budget(grid: Grid, targets: str, args: argparse.Namespace) -> Row:
     """What the training of a map may take, as rows call it.
 
-    The paper's objective has steps, so that it does not matter what else the
-    machine does; the others have time.
+    All have steps, so that it does not matter what else the machine does.
     """
-    if targets == 'paper':
-        steps = round(QUICK_STEPS * args.budget)
-        if not args.quick:
-            steps = paper_steps(grid.side, grid.costs, args.budget)
-        return {'budget_steps': steps}
-    seconds = QUICK_SECONDS * args.budget
+    steps = round(QUICK_STEPS * args.budget)
     if not args.quick:
-        seconds = training_seconds(grid.side, grid.costs, args.budget)
-    return {'budget_seconds': seconds}
+        steps = map_steps(targets, grid.side, grid.costs, args.budget)
+    return {'budget_steps': steps}
 
 
 def load_or_train(
@@ -314,51 +305,30 @@ def load_or_train(
     args: argparse.Namespace,
     encoder: str = 'interaction',
 ) -> BCM | None:
-    """A map from the cache, or trained; None if that must or can not be."""
-    paper, given = targets == 'paper', map_budget(grid, targets, args)
-    seconds, steps = given.get('budget_seconds'), given.get('budget_steps')
-    name = grid_map_name(grid, targets, seconds, encoder, steps)
+    """A map that is there, or trained; None if it must not be."""
+    steps = map_budget(grid, targets, args)['budget_steps']
+    name = grid_map_name(grid, targets, steps, encoder)
     if args.cached_only and not is_cached(name):
         return None
-    if args.same_steps and not paper and not is_cached(name):
-        steps = steps_in_time(grid, seconds)
-        if steps is None:
-            return None
-    budget: Row = (
-        {'time_budget': seconds} if steps is None else {'steps': steps}
-    )
-    if paper:
-        budget |= FOLLOWED
-    return trained_map(
-        name,
-        grid.data(),
-        fit_config(targets, seed=grid.seed, **budget),
-        paper=paper,
-        encoder=encoder,
-        keep=paper and not args.quick,
-    )
+    return grid_map(grid, targets, steps, encoder, keep=not args.quick)
 
 
-def steps_in_time(grid: Grid, seconds: float) -> int | None:
-    """Steps that our default makes on the U of this size; None if not known.
+def grid_map(
+    grid: Grid,
+    targets: str,
+    steps: int,
+    encoder: str = 'interaction',
+    keep: bool = False,
+) -> BCM:
+    """A map of a grid, the same for all tables that have it.
 
-    In proportion to the row of the training table with most time, of the same
-    costs if there is one: under others a step takes about as long.
+    To keep it does nothing for exact targets: they are a bound, not a rival.
     """
-    timed = [
-        row
-        for row in Results('training_table').rows
-        if row['layout'] == 'ushape'
-        and row['side'] == grid.side
-        and row['targets'] == 'sweeps'
-        and row['seed'] == 42
-        and row.get('ended_by', 'time') == 'time'
-    ]
-    if not timed:
-        return None
-
-    def worth(row: Row) -> tuple[bool, float]:
-        return row['costs'] == grid.costs, row['budget_seconds']
-
-    best = max(timed, key=worth)
-    return round(best['steps'] * seconds / best['budget_seconds'])
+    return trained_map(
+        grid_map_name(grid, targets, steps, encoder),
+        grid.data(),
+        fit_config(targets, seed=grid.seed, steps=steps, **FOLLOWED),
+        paper=targets == 'paper',
+        encoder=encoder,
+        keep=keep and targets != 'exact',
+    )

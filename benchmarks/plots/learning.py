@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from benchmarks.lib.methods import MAPS
 from benchmarks.lib.results import Results, Row
 
 LABELS = {
@@ -13,53 +13,45 @@ LABELS = {
     'exact': 'exact targets (supervised)',
 }
 
+#: The runs that are shown.
+SHOWN = {'layout': 'ushape', 'costs': 'wide', 'encoder': 'interaction'}
+
 
 def points() -> dict[str, Any]:
     """Core minutes and Gap by number of nodes and objective.
 
-    Of several seeds the run that took least: others had a busier machine.
+    Of several runs that of the smallest map, the one of today; of several seeds
+    the run that took least: others had a busier machine.
     """
     out: dict[str, Any] = {}
-    for kind, rows in _runs().items():
-        for row in sorted(rows, key=_core_seconds):
-            panel = out.setdefault(str(row['side'] ** 2), {})
-            if kind not in panel:
-                panel[kind] = _curve(row)
+    rows = [
+        row
+        for row in Results('learning_curves').rows
+        if SHOWN.items() <= row.items()
+    ]
+    for row in sorted(rows, key=_place):
+        panel = out.setdefault(str(row['side'] ** 2), {})
+        panel.setdefault(row['targets'], _curve(row))
     return dict(sorted(out.items(), key=lambda item: int(item[0])))
 
 
-def _runs() -> dict[str, list[Row]]:
-    """The runs on the U under wide costs that have a curve, by objective."""
-    found: dict[str, list[Row]] = {kind: [] for kind in MAPS}
-    for row in Results('training_table').rows:
-        if row['costs'] == 'wide' and row.get('curve'):
-            found[row['targets']].append(row)
-    for row in Results('paper_curves').rows:
-        wanted = ('ushape', 'wide', 'interaction')
-        if (row['layout'], row['costs'], row['encoder']) == wanted:
-            found['paper'].append(row)
-    return found
+def _place(row: Row) -> tuple[float, float]:
+    return row.get('parameters') or math.inf, _core_seconds(row)
 
 
 def _core_seconds(row: Row) -> float:
     """CPU time where it was taken, else wall time of all threads."""
-    for name in ('cpu_seconds', 'train_cpu_seconds'):
-        if row.get(name) is not None:
-            return row[name]
+    if row['cpu_seconds'] is not None:
+        return row['cpu_seconds']
     return row['train_seconds'] * row['threads']
 
 
 def _curve(row: Row) -> list[list[float]]:
     """Points of a run, those without a success left out."""
-    curve = row['curve']
-    if 'train_steps' in row:  # step, loss, Gap, success rate
-        pairs = [(one[0] / row['train_steps'], one[2]) for one in curve]
-    else:  # seconds, Gap
-        pairs = [(at / row['train_seconds'], gap) for at, gap in curve]
-    minutes = _core_seconds(row) / 60
+    minutes = _core_seconds(row) / 60 / row['train_steps']
     return [
-        [round(share * minutes, 3), round(gap, 3)]
-        for share, gap in pairs
+        [round(step * minutes, 3), round(gap, 3)]
+        for step, _, gap, _ in row['curve']
         if gap is not None
     ]
 

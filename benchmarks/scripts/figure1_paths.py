@@ -1,8 +1,8 @@
 """Figure 1: the same query on the same U for every method.
 
 Wide costs, N = 1600, from inside the U to below it: the straight way is
-blocked. Walks that fail are drawn too. Maps come from the cache or are trained
-(10 minutes each); CML takes a minute. ``--quick`` takes seconds.
+blocked. Walks that fail are drawn too. Maps are those of table1_quality.py, or
+are trained as there; CML takes a minute. ``--quick`` takes seconds.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 The U under wide costs. EigenAgent is solved densely and stops at N = 3600, its
 weighted variants and CML, whose random walks are chosen for that size, at N =
-1600; their sizes are known beyond. Maps come from the cache or are trained (2
-to 30 minutes each). ``--quick`` takes two minutes.
+1600; their sizes are known beyond. Maps that are not there are trained (2 to 15
+minutes each on two free cores, those of the paper's objective up to hours).
+``--quick`` takes two minutes.
 """
 
 from __future__ import annotations

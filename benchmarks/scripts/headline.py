@@ -2,8 +2,9 @@
 
 A row has its minutes on all cores, and the machine should have nothing else to
 do. With ``--by-steps`` it makes as many steps as two cores make in that time
-when nothing else runs, on one thread, however busy the machine is. Maps are
-kept in ``maps/`` in float16 and measured as they are kept. Resumable.
+when nothing else runs, on one thread, however busy the machine is; then maps of
+the default size are those of the paper's tables. Maps are kept in ``maps/`` in
+float16 and measured as they are kept. Resumable.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from benchmarks.lib.flags import flags, parse
+from benchmarks.lib.methods import STEP_MS, steps_in
 
 
 class Headline(NamedTuple):
@@ -48,6 +50,7 @@ if __name__ == '__main__':
 
 import torch
 
+from bcm_pyg import BCM
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.planning import Corridor, VisitedGreedy, choose_corridor
 from benchmarks.lib.graphs import Grid, Queries, sampled
@@ -57,50 +60,64 @@ from benchmarks.lib.trained_maps import (
     cache_name,
     ended_by,
     fit_config,
+    grid_map,
+    grid_map_name,
     trained_map,
     training_of,
 )
 
-#: Milliseconds of a step on two cores that do nothing else (AMD EPYC), by the
-#: side of the U and the width of the map.
-STEP_MS = {
-    (20, 128): 9.1,
-    (40, 128): 10.1,
-    (40, 96): 10.1,  # no more than that
-    (60, 128): 10.4,
-    (100, 128): 14.8,
-    (200, 128): 19.6,
-    (40, 64): 5.5,
-    (40, 32): 4.6,
-}
+#: Milliseconds of a step by the side of the U and the width of the map, where
+#: that is not the default. A width of 96 takes as long as 128.
+OTHER_STEP_MS = {(40, 96): 10.1, (40, 64): 5.5, (40, 32): 4.6}
 QUICK_STEPS = 20
+
+
+def step_ms(row: Headline) -> float:
+    """Milliseconds of a step on two cores that do nothing else."""
+    if row.width == 128:
+        return STEP_MS[row.side]
+    return OTHER_STEP_MS[row.side, row.width]
+
+
+def has_default_size(row: Headline, grid: Grid) -> bool:
+    """Whether the map of a row is as large as one of the tables."""
+    default = BCM.from_data(grid.data(), 'interaction')
+    sizes = default.transition.hidden_channels, default.encoder.channels
+    return sizes == (row.width, row.channels)
+
+
+def map_name(row: Headline, grid: Grid, steps: int | None) -> str:
+    """The name of the map of a row: that of the tables, or by its size."""
+    if steps is not None and has_default_size(row, grid):
+        return grid_map_name(grid, 'sweeps', steps)
+    size = f'{row.width}x{row.channels}'
+    graph = grid.layout, grid.costs, grid.side, size
+    seconds = 60 * row.minutes
+    return cache_name(*graph, seconds=seconds, steps=steps, seed=grid.seed)
+
+
+def map_of(row: Headline, grid: Grid, steps: int | None, keep: bool) -> BCM:
+    """The map of a row, found or trained."""
+    if steps is not None and has_default_size(row, grid):
+        return grid_map(grid, 'sweeps', steps, keep=keep)
+    budget: Row = {'steps': steps}
+    if steps is None:
+        budget = {'time_budget': 60 * row.minutes}
+    return trained_map(
+        map_name(row, grid, steps),
+        grid.data(),
+        fit_config(seed=grid.seed, **budget),
+        keep=keep,
+        hidden_channels=row.width,
+        channels=row.channels,
+    )
 
 
 def measure_headline(row: Headline, key: Row, keep: bool) -> Row:
     """Trains the map of a row, or finds it, and measures it."""
     grid = Grid('ushape', row.side, row.costs, key['seed'])
     data, steps = grid.data(), key['budget_steps']
-    budget: Row = {'steps': steps, 'time_budget': None}
-    if steps is None:
-        budget = {'time_budget': 60 * row.minutes}
-    size = f'{row.width}x{row.channels}'
-    name = cache_name(
-        'ushape',
-        row.costs,
-        row.side,
-        size,
-        seconds=60 * row.minutes,
-        steps=steps,
-        seed=grid.seed,
-    )
-    model = trained_map(
-        name,
-        data,
-        fit_config(seed=grid.seed, **budget),
-        keep=keep,
-        hidden_channels=row.width,
-        channels=row.channels,
-    )
+    model = map_of(row, grid, steps, keep)
     training = training_of(model)
     queries: Queries = sampled(data, key['num_queries'], grid.seed)
     walk = planner_of(model, data, None, VisitedGreedy())
@@ -110,7 +127,7 @@ def measure_headline(row: Headline, key: Row, keep: bool) -> Row:
     chosen = choose_corridor(corridor)  # by queries of its own
     narrow = quality(planner_of(model, data, None, chosen), data, queries)
     return {
-        'map': name,
+        'map': map_name(row, grid, steps),
         'ended_by': ended_by(model),
         'terminal': model.terminal,
         'train_seconds': training['train_seconds'],
@@ -140,7 +157,7 @@ def jobs_of(args: Any) -> list[Job]:
         if args.quick:
             row, steps = row._replace(side=10), QUICK_STEPS
         elif args.by_steps:
-            steps = round(6e4 * row.minutes / STEP_MS[row.side, row.width])
+            steps = steps_in(row.minutes, step_ms(row))
         for seed in args.seeds:
             key = {
                 'row': name,

@@ -1,7 +1,8 @@
 """Table 1: every method on the U of N = 1600, under three regimes of costs.
 
-Maps come from the cache or are trained (10 minutes each, 5 under uniform
-costs). Rows that are there are not run again. ``--quick`` takes a minute.
+Maps that are not there are trained (10 minutes each on two free cores, 5 under
+uniform costs, those of the paper's objective up to 30). Rows that are there are
+not run again. ``--quick`` takes a minute.
 """
 
 from __future__ import annotations

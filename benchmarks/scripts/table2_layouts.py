@@ -1,7 +1,8 @@
 """Table 2: U, centre block, wall with a gap, and a maze the paper lacks.
 
-N = 1600, mild and wide costs. Maps come from the cache or are trained (10
-minutes each). ``--quick`` takes a minute.
+N = 1600, mild and wide costs. Maps that are not there are trained (10 minutes
+each on two free cores, those of the paper's objective up to 30). ``--quick``
+takes a minute.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Table 3: the node encoders, all else equal, with their parameter counts.
 
-U of N = 1600, mild and wide costs. Maps come from the cache or are trained (10
-minutes each). ``--quick`` takes a minute.
+U of N = 1600, mild and wide costs. Maps that are not there are trained, all
+with the same steps (about 10 minutes each on two free cores, those of the
+paper's objective up to 30). ``--quick`` takes a minute.
 """
 
 from __future__ import annotations

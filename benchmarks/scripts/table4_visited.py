@@ -1,8 +1,8 @@
 """Table 4: what remembering visited nodes brings, on the same maps.
 
-U of N = 1600, wide costs, greedy readout without and with memory. Maps come
-from the cache, where table3_encoders.py puts them, or are trained (10 minutes
-each). ``--quick`` takes a minute.
+U of N = 1600, wide costs, greedy readout without and with memory. Maps are
+those of table3_encoders.py, or are trained as there. ``--quick`` takes a
+minute.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""How well maps are trained.
+"""What the defaults of training were chosen against.
 
-``--table``     the target table: graphs x seeds x targets, each within its time
-``--ablation``  every default of FitConfig against its alternative; one of them
-                needs ``pip install --no-deps pytorch-optimizer``
-
-Each part is resumable: rows that are in its JSON are not run again. Run it
-alone on the machine, or with ``--same-steps``: then a row takes as many steps
-as our own row of seed 42 took in its time, however busy the machine is.
-``--table --quick`` takes about two minutes.
+Every default of FitConfig against its alternative, one change at a time, each
+for the same time: run it alone on the machine. One of them needs ``pip install
+--no-deps pytorch-optimizer``. Rows that are there are not run again.
 """
 
 from __future__ import annotations
@@ -15,14 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.lib.flags import part_flags, run_parts
+from benchmarks.lib.flags import flags, parse
 
-FLAGS = part_flags(__doc__, 'table', 'ablation')
-FLAGS.add_argument('--targets', nargs='+', default=['sweeps', 'exact'])
-FLAGS.add_argument('--rows', nargs='+', help='such as wide40')
-FLAGS.add_argument(
-    '--same-steps', action='store_true', help='for a machine that is busy'
-)
+FLAGS = flags(__doc__)
 if __name__ == '__main__':
     FLAGS.parse_args()  # --help does not wait for torch
 
@@ -32,85 +22,8 @@ from torch_geometric import seed_everything
 from bcm_pyg import BCM, fit
 from benchmarks.lib.graphs import Grid
 from benchmarks.lib.measure import walk_quality
-from benchmarks.lib.methods import training_seconds
-from benchmarks.lib.results import Results, Row, results_for
-from benchmarks.lib.trained_maps import (
-    ended_by,
-    fit_config,
-    grid_map_name,
-    library_soap,
-    settings_of,
-    trained_map,
-    training_of,
-)
-
-#: Costs and side of the rows of the target table.
-TABLE = [
-    ('wide', 20),
-    ('wide', 40),
-    ('mild', 40),
-    ('uniform', 40),
-    ('wide', 60),
-]
-QUICK_TABLE, QUICK_SECONDS = [('wide', 20), ('uniform', 20)], 20
-
-
-def run_table(args: Any) -> None:
-    results = results_for('training_table', args.quick)
-    jobs = [
-        (seed, targets, row)
-        for seed in args.seeds
-        for targets in args.targets
-        for row in (QUICK_TABLE if args.quick else TABLE)
-        if not args.rows or f'{row[0]}{row[1]}' in args.rows
-    ]
-    for seed, targets, (costs, side) in jobs:
-        grid = Grid('ushape', side, costs, seed)
-        seconds = training_seconds(side, costs, args.budget)
-        if args.quick:
-            seconds = QUICK_SECONDS * args.budget
-        key = {
-            'layout': grid.layout,
-            'costs': costs,
-            'side': side,
-            'targets': targets,
-            'seed': seed,
-            'budget_seconds': seconds,
-        }
-        if results.find(**key):
-            continue
-        print(key)
-        budget: dict[str, Any] = {'time_budget': seconds}
-        if args.same_steps:
-            timed = {**key, 'targets': 'sweeps', 'seed': 42}
-            budget = {'steps': _steps_in_time(results, timed)}
-        model = trained_map(
-            grid_map_name(grid, targets, seconds),
-            grid.data(),
-            fit_config(targets, seed=seed, **budget),
-            paper=targets == 'paper',
-        )
-        row = {
-            **key,
-            'ended_by': ended_by(model),
-            'readout': 'VisitedGreedy',
-            'terminal': model.terminal,
-            'sweeps': settings_of(model)['sweeps'],
-            'parameters': model.num_parameters(),
-            'megabytes': model.storage_bytes() / 1e6,
-            **training_of(model),
-            **walk_quality(model, grid.data(), args.pairs, seed),
-        }
-        print(f'Gap {row["gap"]:.2f} %, SR {row["success_rate"]:.3f}')
-        results.add(row)
-
-
-def _steps_in_time(results: Results, key: Row) -> int:
-    row = results.find(**key)
-    if row is None or row.get('ended_by', 'time') != 'time':
-        raise SystemExit(f'--same-steps needs this row first: {key}')
-    return row['steps']
-
+from benchmarks.lib.results import results_for
+from benchmarks.lib.trained_maps import fit_config, library_soap
 
 AVERAGED = 'weights: mean of the last tenth'
 
@@ -214,7 +127,7 @@ class WeightMean:
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    run_parts(FLAGS, given, table=run_table, ablation=run_ablation)
+    run_ablation(parse(FLAGS, given))
 
 
 if __name__ == '__main__':

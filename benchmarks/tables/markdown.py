@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from benchmarks.lib.methods import SECONDS, paper_steps, training_seconds
+from benchmarks.lib.methods import MAPS, MINUTES, map_steps
 from benchmarks.lib.results import Row
 from benchmarks.tables.paper_numbers import Reported
 
@@ -45,25 +45,42 @@ SAME = (
 )
 
 
+def is_earlier(row: Row) -> bool:
+    """Whether it is of a map of an earlier version, 256 wide, by the clock."""
+    return 'budget_seconds' in row
+
+
 def time_share(row: Row) -> float:
-    """The training of a map over the usual one; 1 if there is none."""
-    if 'budget_steps' in row:
-        return row['budget_steps'] / paper_steps(row['side'], row['costs'])
-    seconds = row.get('budget_seconds')
-    if seconds is None or row['side'] not in SECONDS:
+    """The steps of a map over the usual ones; 1 if nothing is usual."""
+    targets = str(row.get('method')).removeprefix('bcm_')
+    known = row.get('side') in MINUTES or targets == 'paper'
+    if 'budget_steps' not in row or targets not in MAPS or not known:
         return 1.0
-    return seconds / training_seconds(row['side'], row['costs'])
+    usual = map_steps(targets, row['side'], row['costs'])
+    return row['budget_steps'] / usual
 
 
 def best_rows(rows: Iterable[Row]) -> list[Row]:
-    """One row for each seed: nearest to full training, then most queries."""
+    """One row for each seed: nearest to full training, then most queries.
 
-    def worth(row: Row) -> tuple[float, float]:
-        return -abs(time_share(row) - 1), row.get('num_queries') or 0
+    Maps of an earlier version count in cells without any of today.
+    """
 
+    def cell(row: Row) -> tuple:
+        return tuple(row.get(field) for field in SAME)
+
+    def worth(row: Row) -> tuple[float, float, float]:
+        share = -abs(time_share(row) - 1)
+        seconds = row.get('budget_seconds') or 0.0
+        return share, seconds, row.get('num_queries') or 0
+
+    rows = list(rows)
+    of_today = {cell(row) for row in rows if not is_earlier(row)}
     out: dict[tuple, Row] = {}
     for row in rows:
-        name = *(row.get(field) for field in SAME), row.get('seed')
+        if is_earlier(row) and cell(row) in of_today:
+            continue
+        name = *cell(row), row.get('seed')
         if name not in out or worth(row) > worth(out[name]):
             out[name] = row
     return list(out.values())
@@ -98,27 +115,22 @@ def seeds(found: list[list[Row]]) -> str:
 
 
 def gap(rows: list[Row]) -> str:
-    """The Gap, and how much of the time a map had, if not just that."""
+    """The Gap, and how much of the training a map had, if not just that."""
     found = values(rows, 'gap')
     digits = 1 if found and statistics.mean(found) >= 10 else 2
     return spread(found, digits) + of_the_time(rows)
 
 
 def of_the_time(rows: list[Row]) -> str:
-    """The shares of the training, if any map had more or less.
-
-    Those that ran with ``--same-steps`` had a share of the steps.
-    """
-    shares = sorted(
-        {
-            (round(100 * time_share(row)), row.get('ended_by', 'time'))
-            for row in rows
-        }
-    )
-    if all(share == 100 for share, _ in shares):
+    """The shares of the training, if any map had more or less."""
+    today = [row for row in rows if not is_earlier(row)]
+    shares = sorted({round(100 * time_share(row)) for row in today})
+    told = [f'{share} % steps' for share in shares]
+    if len(today) < len(rows):
+        told.append('earlier version')
+    if told in ([], ['100 % steps']):
         return ''
-    text = ' and '.join(f'{share} % {kind}' for share, kind in shares)
-    return f' [{text}]'  # round brackets hold the paper's numbers
+    return f' [{" and ".join(told)}]'  # round brackets hold the paper's numbers
 
 
 def rate_and_gap(rows: list[Row], published: Reported | None) -> list[str]:

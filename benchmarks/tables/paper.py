@@ -125,15 +125,16 @@ def encoders() -> str:
     head += ['mild: Gap %', 'wide: Gap %', 'seeds (m/w)']
     lines = []
     for encoder, growth in GROWTH.items():
-        all_rows = select(rows, encoder=encoder)
-        size = number(mean(all_rows, 'parameters'), 0)
-        size = in_brackets(size, paper.ENCODER_PARAMETERS.get(encoder))
         for kind in MAPS:
+            fields = {'encoder': encoder, 'method': f'bcm_{kind}'}
+            size = number(mean(select(rows, **fields), 'parameters'), 0)
+            if kind == 'paper':
+                known = paper.ENCODER_PARAMETERS.get(encoder)
+                size = in_brackets(size, known)
             line = [encoder, growth, size, _target(kind)]
             groups = []
             for costs in WEIGHTED:
-                fields = {'method': f'bcm_{kind}', 'costs': costs}
-                groups.append(select(rows, encoder=encoder, **fields))
+                groups.append(select(rows, costs=costs, **fields))
                 known = paper.ENCODERS.get((encoder, costs))
                 known = known if kind == 'paper' else None
                 line.append(in_brackets(gap_and_success(groups[-1]), known))
@@ -260,10 +261,10 @@ def scaling() -> str:
 
 def learning() -> str:
     """How the Gap of the paper's objective falls with the steps."""
-    rows = Results('paper_curves').rows
+    rows = Results('learning_curves').rows
     lines = []
     for row in sorted(
-        rows,
+        (row for row in rows if row['targets'] == 'paper'),
         key=lambda row: (
             row['side'],
             row['layout'],
@@ -316,7 +317,7 @@ def paths() -> str:
     rows = Results('figure1_paths').rows
     lines = [
         [
-            method.label,
+            method.label + of_the_time([row]),
             'reached' if row['success'] else 'failed',
             row['steps'],
             number(row['cost'], 1),

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
-from typing import Any
 
-from benchmarks.lib.results import Results
+from benchmarks.lib.methods import MINUTES, REGIMES
+from benchmarks.lib.results import Results, Row
 from benchmarks.tables import paper_numbers as paper
-from benchmarks.tables.markdown import NOT_RUN, markdown, select, spread
+from benchmarks.tables.markdown import (
+    NOT_RUN,
+    gap,
+    gap_and_success,
+    markdown,
+    mean,
+    number,
+    select,
+    spread,
+    success,
+)
 
 LABELS = {
     'sweeps': 'ours, self-supervised',
@@ -17,93 +26,65 @@ LABELS = {
 }
 
 
-def _trained() -> dict[tuple, list[dict[str, Any]]]:
-    """Rows by side, costs and targets, in the order of the table."""
-    groups: dict[tuple, list[dict[str, Any]]] = {}
-    for row in Results('training_table').rows:
-        key = (row['side'], row['costs'], row['targets'])
-        groups.setdefault(key, []).append(row)
-    order = {name: index for index, name in enumerate(LABELS)}
-    kinds = {'wide': 0, 'mild': 1, 'uniform': 2}
-    return {
-        key: groups[key]
-        for key in sorted(
-            groups, key=lambda key: (key[0], kinds[key[1]], order[key[2]])
-        )
-    }
+def _trained() -> dict[tuple[str, int], dict[str, list[Row]]]:
+    """Rows of all seeds by costs and side of the U, and by objective."""
+    rows = Results('table1_quality').rows + Results('figure3_scaling').rows
+    out: dict[tuple[str, int], dict[str, list[Row]]] = {}
+    for side in MINUTES:
+        for costs in reversed(REGIMES):
+            cell = {'layout': 'ushape', 'side': side, 'costs': costs}
+            cell['readout'] = 'VisitedGreedy'
+            found = {
+                kind: select(rows, method=f'bcm_{kind}', **cell)
+                for kind in LABELS
+            }
+            if any(found.values()):
+                out[costs, side] = found
+    return out
 
 
 def training_summary() -> str:
-    """One row per graph: what a reader wants to know first.
-
-    The paper's objective has steps of its own and stands in its tables.
-    """
-    groups = _trained()
-    run = Results('table1_quality').rows + Results('figure3_scaling').rows
-    rows = []
-    for side, costs in list(dict.fromkeys(key[:2] for key in groups)):
-        first = next(
-            groups[side, costs, kind][0]
-            for kind in LABELS
-            if (side, costs, kind) in groups
-        )
-        groups[side, costs, 'paper'] = select(
-            run, layout='ushape', method='bcm_paper', side=side, costs=costs
-        )
-        rows.append(
-            [
-                f'U, {costs}, N = {side * side}',
-                f'{first["parameters"]:,}',
-                f'{first["budget_seconds"] / 60:g}',
-                *(_quality(groups.get((side, costs, kind))) for kind in LABELS),
-                paper.published_gap(costs, side),
-            ]
-        )
-    head = ['graph', 'parameters', 'minutes', *LABELS.values()]
-    return markdown([*head, 'the paper, as published'], rows)
+    """One row per graph: what a reader wants to know first."""
+    lines = []
+    for (costs, side), found in _trained().items():
+        line = [f'U, {costs}, N = {side**2:,}']
+        line += [gap_and_success(rows) for rows in found.values()]
+        lines.append([*line, paper.published_gap(costs, side)])
+    head = ['graph', *LABELS.values(), 'the paper, as published']
+    return markdown(head, lines) if lines else NOT_RUN
 
 
-def _quality(group: list[dict[str, Any]] | None) -> str:
+def _quality(group: list[Row]) -> str:
     """Gap, and the lowest success rate where some goal was missed."""
-    if not group:
-        return NOT_RUN
-    gap = spread([row['gap'] for row in group], 2)
+    text = spread([row['gap'] for row in group], 2)
     lowest = min(row['success_rate'] for row in group)
-    return gap if lowest == 1 else f'{gap}, SR {lowest:.3f}'
+    return text if lowest == 1 else f'{text}, SR {lowest:.3f}'
 
 
 def training_table() -> str:
-    """Gap by graph and targets, mean over the seeds that were run."""
-    rows = []
-    for (side, costs, targets), group in _trained().items():
-        first = group[0]
-        rows.append(
-            [
-                f'U, {costs}, N = {side * side}',
-                LABELS[targets],
-                first['sweeps'] if targets != 'exact' else 'converged',
-                f'{first["parameters"]:,}',
-                _timed_seconds(group),
-                f'{statistics.mean(row["steps"] for row in group):.0f}',
-                f'{min(row["success_rate"] for row in group):.3f}',
-                spread([row['gap'] for row in group], 2),
-                paper.published_gap(costs, side),
-                ', '.join(str(row['seed']) for row in group),
-            ]
-        )
-    head = ['graph', 'objective', 'k', 'parameters', 'seconds', 'steps', 'SR']
+    """Size, effort and quality by graph and objective, over all seeds."""
+    lines = []
+    for (costs, side), found in _trained().items():
+        for kind, rows in found.items():
+            if not rows:
+                continue
+            seconds = mean(rows, 'train_cpu_seconds')
+            lines.append(
+                [
+                    f'U, {costs}, N = {side**2:,}',
+                    LABELS[kind],
+                    number(mean(rows, 'parameters'), 0),
+                    number(mean(rows, 'train_steps'), 0),
+                    number(None if seconds is None else seconds / 60, 0),
+                    success(rows),
+                    gap(rows),
+                    paper.published_gap(costs, side),
+                    ', '.join(str(row['seed']) for row in rows),
+                ]
+            )
+    head = ['graph', 'objective', 'parameters', 'steps', 'CPU minutes', 'SR']
     head += ['Gap %', 'Gap % in the paper', 'seeds']
-    return markdown(head, rows)
-
-
-def _timed_seconds(group: list[dict[str, Any]]) -> str:
-    """Mean time of the rows that a clock ended; the others shared a machine."""
-    times = [
-        row['train_seconds']
-        for row in group
-        if row.get('ended_by', 'time') == 'time'
-    ]
-    return f'{statistics.mean(times):.0f}' if times else 'by steps'
+    return markdown(head, lines) if lines else NOT_RUN
 
 
 def training_ablation() -> str:
@@ -135,7 +116,7 @@ def compact_table() -> str:
     rows = Results('compact').rows
     dtypes = list(dict.fromkeys(row['dtype'] for row in rows))
     fields = ('costs', 'side', 'width', 'channels', 'parameters')
-    groups: dict[tuple, dict[str, list[dict[str, Any]]]] = {}
+    groups: dict[tuple, dict[str, list[Row]]] = {}
     for row in rows:
         group = groups.setdefault(tuple(row[name] for name in fields), {})
         group.setdefault(row['dtype'], []).append(row)

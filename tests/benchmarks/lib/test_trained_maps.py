@@ -13,34 +13,51 @@ from bcm_pyg.training import targets
 from bcm_pyg.training.checkpoint import FORMAT
 from benchmarks.lib import trained_maps
 from benchmarks.lib.graphs import Grid
-from benchmarks.lib.methods import paper_steps, training_seconds
+from benchmarks.lib.methods import MINUTES, STEP_MS, map_steps
 from benchmarks.lib.results import Results, provenance
 from benchmarks.lib.trained_maps import (
+    FOLLOWED,
+    QUICK_STEPS,
+    TARGETS,
     cache_name,
     fit_config,
     grid_map_name,
     is_cached,
     load_or_train,
+    map_budget,
     map_job,
-    steps_in_time,
     trained_map,
     training_of,
 )
+from benchmarks.scripts.figure3_scaling import SIDES
 from benchmarks.scripts.near_distances import TRIPS
 from benchmarks.scripts.real_ablation import CHANGES
 from benchmarks.scripts.training import ABLATIONS
 
 
-def test_map_names_are_those_of_the_training_table():
-    seconds = training_seconds(40, 'wide')
-    name = grid_map_name(Grid('ushape', 40, 'wide', 42), 'sweeps', seconds)
-    assert name == 'ushape-wide-40-sweeps-600s-42'
-    name = grid_map_name(Grid('wall', 20, 'mild', 1), 'exact', 1.5, 'k_hot')
-    assert name == 'wall-mild-20-exact-1.5s-1-k_hot'
+def test_names_of_maps():
+    name = grid_map_name(Grid('ushape', 40, 'wide', 42), 'sweeps', 59406)
+    assert name == 'ushape-wide-40-sweeps-59406steps-42'
+    name = grid_map_name(Grid('wall', 20, 'mild', 1), 'exact', 9, 'k_hot')
+    assert name == 'wall-mild-20-exact-9steps-1-k_hot'
     name = cache_name('real', 'andorra', seconds=600.0, seed=42)
     assert name == 'real-andorra-600s-42'
-    assert training_seconds(40, 'uniform') == 300
-    assert training_seconds(20, 'uniform', 0.5) == 60
+
+
+def test_steps_of_maps():
+    """By hand, from minutes and milliseconds."""
+    steps = {20: 13_187, 40: 59_406, 60: 69_231, 100: 60_811, 200: 61_224}
+    for kind in ('sweeps', 'exact'):
+        found = {side: map_steps(kind, side, 'wide') for side in steps}
+        assert found == steps
+        assert map_steps(kind, 40, 'mild') == 59_406
+        assert map_steps(kind, 40, 'uniform') == 29_703
+        assert map_steps(kind, 20, 'uniform') == 13_187
+        assert map_steps(kind, 40, 'wide', 0.5) == 29_703
+    assert map_steps('paper', 40, 'wide') == 32 * 1600
+    assert map_steps('paper', 40, 'mild', 0.5) == 8 * 1600
+    assert map_steps('paper', 6, 'uniform', 0.01) == 6
+    assert set(MINUTES) == set(STEP_MS) >= {*SIDES}
 
 
 def arguments(**changes):
@@ -49,7 +66,6 @@ def arguments(**changes):
         'budget': 0.05,
         'pairs': 20,
         'cached_only': False,
-        'same_steps': False,
     }
     return argparse.Namespace(**{**plain, **changes})
 
@@ -59,13 +75,14 @@ def test_maps_are_trained_once_and_found_again(folders):
     waiting = arguments(cached_only=True)
     assert map_job(grid, 'sweeps', waiting, 'k_hot').run() is None
     model = load_or_train(grid, 'sweeps', arguments(), 'k_hot')
-    folder = folders / 'cache' / 'ushape-wide-10-sweeps-0.1s-42-k_hot'
+    folder = folders / 'cache' / 'ushape-wide-10-sweeps-3steps-42-k_hot'
     assert (folder / 'config.json').exists()
     again = load_or_train(grid, 'sweeps', waiting, 'k_hot')
     assert all(map(torch.equal, model.parameters(), again.parameters()))
     row = map_job(grid, 'sweeps', waiting, 'k_hot').run()
     assert row['parameters'] == model.num_parameters()
-    assert row['ended_by'] == 'time' and row['num_queries'] == 20
+    assert row['ended_by'] == 'steps' and row['num_queries'] == 20
+    assert row['train_steps'] == 3
     assert row['trained_commit'] == provenance()['commit']
     assert load_or_train(grid, 'exact', waiting, 'k_hot') is None
 
@@ -119,72 +136,62 @@ def test_maps_of_other_settings_are_refused(folders, monkeypatch):
     trained_maps._check_config('map', older, FitConfig(steps=1), data)
 
 
-def timed_row(**fields):
-    plain = {
-        'layout': 'ushape',
-        'costs': 'wide',
-        'side': 10,
-        'targets': 'sweeps',
-        'seed': 42,
-        'budget_seconds': 0.4,
-        'steps': 12,
-    }
-    return {**plain, **fields}
+@pytest.mark.parametrize('kind', TARGETS)
+def test_budgets_are_steps(kind):
+    grid = Grid('ushape', 20, 'wide', 42)
+    budget = map_budget(grid, kind, arguments(quick=False, budget=0.5))
+    assert budget == {'budget_steps': map_steps(kind, 20, 'wide', 0.5)}
+    quick = map_budget(grid, kind, arguments(budget=0.5))
+    assert quick == {'budget_steps': QUICK_STEPS / 2}
+    assert map_job(grid, kind, arguments()).key['budget_steps'] == 3
 
 
-def test_same_steps_needs_a_timed_row(folders):
-    grid = Grid('ushape', 10, 'wide', 42)
-    busy = arguments(same_steps=True)
-    assert load_or_train(grid, 'sweeps', busy) is None
-    results = Results('training_table')
-    for other in (
-        {'side': 20},
-        {'seed': 1},
-        {'targets': 'paper'},
-        {'ended_by': 'steps'},
-    ):
-        results.add(timed_row(**other))
-    assert map_job(grid, 'sweeps', busy).run() is None
-    results.add(timed_row())
-    model = load_or_train(grid, 'exact', busy)
-    assert model.info.training['steps'] == 3
-    row = map_job(grid, 'exact', arguments()).run()
-    assert row['ended_by'] == 'steps'
+#: Two steps of each, and the size of a map at side 20.
+TWO_STEPS = {'sweeps': 2 / 13_187, 'exact': 2 / 13_187, 'paper': 2 / 12_800}
+#: By hand: tables of 64 numbers for 40 codes, and three layers.
+WIDE, NARROW = 2560 + 180_992, 2560 + 57_728
 
 
-def test_maps_of_the_paper_have_steps_and_are_kept(folders):
-    grid = Grid('open', 6, 'wide', 42)
-    args = arguments(quick=False, budget=0.01, same_steps=True)
-    job = map_job(grid, 'paper', args)
-    assert job.key['budget_steps'] == paper_steps(6, 'wide', 0.01) == 12
-    assert 'budget_seconds' not in job.key
+@pytest.mark.parametrize('kind', TARGETS)
+def test_maps_of_tables(kind, folders):
+    """By steps, followed alike, and kept but for exact targets."""
+    grid = Grid('ushape', 20, 'wide', 42)
+    args = arguments(quick=False, budget=TWO_STEPS[kind], pairs=5)
+    job = map_job(grid, kind, args)
     row = job.run()
-    assert row['terminal'] == 'paper' and row['sweeps'] == 1
-    assert row['ended_by'] == 'steps' and row['train_steps'] == 12
-    (folder,) = (folders / 'maps').iterdir()
-    assert folder.name == 'open-wide-6-paper-12steps-42'
-    model = load_or_train(grid, 'paper', arguments(**vars(args)))
-    assert model.info.dtype == 'float16'
-    assert row['megabytes'] == 4 * model.num_parameters() / 1e6
-    again = job.run()  # of what is kept
-    assert again['gap'] == row['gap']
-    (curve,) = Results('paper_curves').rows
-    assert curve['curve'][-1][0] == 12 and curve['side'] == 6
-    assert curve['fields'] == ['step', 'loss', 'gap', 'success_rate']
+    assert row['ended_by'] == 'steps' and row['train_steps'] == 2
+    assert row['parameters'] == (WIDE if kind == 'paper' else NARROW)
+    assert row['megabytes'] == 4 * row['parameters'] / 1e6
+    is_paper = kind == 'paper'
+    assert row['terminal'] == ('paper' if is_paper else 'calibrated')
+    there = 'cache' if kind == 'exact' else 'maps'
+    (folder,) = (folders / there).glob('ushape*')
+    assert folder.name == f'ushape-wide-20-{kind}-2steps-42'
+    (other,) = {'cache', 'maps'} - {there}
+    assert not [*(folders / other).glob('ushape*')]
+    model = load_or_train(grid, kind, args)
+    assert model.info.dtype == ('float32' if kind == 'exact' else 'float16')
+    config = model.info.training['config']
+    assert config['targets']['name'] == kind
+    assert {name: config[name] for name in FOLLOWED} == FOLLOWED
+    assert job.run()['gap'] == row['gap']  # of what is there
 
 
-def test_same_steps_are_those_of_the_time(folders):
-    results = Results('training_table')
-    full = {'side': 40, 'costs': 'mild', 'budget_seconds': 600.0}
-    results.add(timed_row(**full, steps=20_000))
-    wall = Grid('wall', 40, 'wide', 111)
-    assert steps_in_time(wall, 150.0) == 5000  # for want of its own costs
-    results.add(timed_row(**{**full, 'costs': 'wide'}, steps=18_000))
-    short = {'side': 40, 'budget_seconds': 60.0}
-    results.add(timed_row(**short, steps=1))
-    assert steps_in_time(wall, 600.0) == 18_000
-    assert steps_in_time(wall, 150.0) == 4500
-    assert steps_in_time(Grid('ushape', 80, 'wide', 42), 1800.0) is None
+def test_curves_of_all_objectives(folders):
+    grid = Grid('ushape', 20, 'wide', 42)
+    for kind in (*TARGETS, *TARGETS):  # once more: they are there
+        args = arguments(quick=False, budget=TWO_STEPS[kind], pairs=5)
+        map_job(grid, kind, args).run()
+    map_job(Grid('ushape', 10, 'wide', 42), 'sweeps', arguments()).run()
+    rows = Results('learning_curves').rows
+    assert [row['targets'] for row in rows] == [*TARGETS]  # not the quick one
+    for row in rows:
+        assert row['layout'] == 'ushape' and row['encoder'] == 'interaction'
+        assert row['side'] == 20 and row['train_steps'] == 2
+        assert row['fields'] == ['step', 'loss', 'gap', 'success_rate']
+        assert row['curve'][-1][0] == 2 and len(row['curve'][-1]) == 4
+        assert row['parameters'] in (WIDE, NARROW)
+        assert row['cpu_seconds'] > 0
 
 
 def test_settings_of_benchmarks_are_those_of_fit():

@@ -17,13 +17,19 @@ def add(name, *rows):
 
 
 def trained(**fields):
+    """A run of 100 steps in four core minutes."""
     plain = {
+        'layout': 'ushape',
         'side': 20,
         'costs': 'wide',
+        'encoder': 'interaction',
         'targets': 'sweeps',
-        'train_seconds': 100.0,
+        'train_steps': 100,
+        'train_seconds': 120.0,
+        'cpu_seconds': None,
         'threads': 2,
-        'curve': [[50.0, 9.0], [100.0, 3.0]],
+        'parameters': 60_000,
+        'curve': [[50, 0.1, 9.0, 1.0], [100, None, 3.0, None]],
     }
     return {**plain, **fields}
 
@@ -40,7 +46,7 @@ def test_a_plot_without_results(name, folders):
 
 def test_a_plot_of_other_results_is_stale(folders):
     draw('learning', folders)
-    add('training_table', trained())
+    add('learning_curves', trained())
     assert not is_drawn('learning', folders)
     draw('learning', folders)
     assert is_drawn('learning', folders)
@@ -53,21 +59,22 @@ def test_a_plot_that_is_drawn_otherwise_is_stale(folders, monkeypatch):
 
 
 def test_learning_in_core_minutes(folders):
+    late = [[100, 0.1, 5.0, 1.0]]
     add(
-        'training_table',
+        'learning_curves',
+        trained(parameters=180_000, cpu_seconds=1.0),  # of an earlier version
+        trained(parameters=None, cpu_seconds=1.0),  # who knows
         trained(),
-        trained(train_seconds=60.0, curve=[[60.0, 5.0]]),  # least disturbed
+        trained(train_seconds=60.0, curve=late),  # least disturbed
         trained(costs='mild', side=40),
-        trained(targets='exact', cpu_seconds=90.0, curve=[[100.0, None]]),
+        trained(layout='wall', side=50),
+        trained(encoder='k_hot', side=60),
+        trained(targets='exact', curve=[[100, 0.1, None, 0.0]]),
+        trained(targets='paper', side=30, cpu_seconds=600.0),
     )
-    paper = {'layout': 'ushape', 'costs': 'wide', 'encoder': 'interaction'}
-    paper |= {'side': 30, 'train_steps': 10, 'cpu_seconds': 600.0}
-    curve = [[5, 0.1, 40.0, 0.9], [10, 0.1, 20.0, 1.0]]
-    add('paper_curves', {**paper, 'curve': curve})
-    add('paper_curves', {**paper, 'curve': curve, 'layout': 'wall'})
     assert learning.points() == {
         '400': {'sweeps': [[2.0, 5.0]], 'exact': []},
-        '900': {'paper': [[5.0, 40.0], [10.0, 20.0]]},
+        '900': {'paper': [[5.0, 9.0], [10.0, 3.0]]},
     }
     draw('learning', folders)
     text = (folders / 'learning.svg').read_text()

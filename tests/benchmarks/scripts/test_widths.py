@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,10 @@ from bcm_pyg import BCM, FitConfig, Planner, fit
 from bcm_pyg.datasets import weighted_grid
 from benchmarks.lib import cpu_time
 from benchmarks.lib.cpu_time import fit_for_cpu_seconds
+from benchmarks.lib.graphs import Grid
+from benchmarks.lib.methods import map_steps
 from benchmarks.lib.results import Results
+from benchmarks.lib.trained_maps import grid_map_name, map_job
 from benchmarks.scripts import distillation, headline, tuning, widths
 from benchmarks.tables.widths import (
     distillation_table,
@@ -95,10 +99,67 @@ def test_headline(folders: Path) -> None:
     assert '| 1.50 ± 0.71 |' in line and '| 5.07 | 42, 111 |' in line
 
 
-def test_steps_of_the_headline() -> None:
-    args = headline.FLAGS.parse_args(['--by-steps', '--rows', 'wide40'])
+#: Rows of the headline whose maps tables have too.
+SHARED = 'wide20 wide40 mild40 uniform40 wide60 demo40 wide100 wide200'.split()
+
+
+def test_maps_of_the_headline_are_those_of_the_tables() -> None:
+    args = headline.FLAGS.parse_args(['--by-steps'])
+    jobs = {job.key['row']: job.key for job in headline.jobs_of(args)}
+    names = {}
+    for name, row in headline.ROWS.items():
+        grid = Grid('ushape', row.side, row.costs, 42)
+        steps = jobs[name]['budget_steps']
+        names[name] = headline.map_name(row, grid, steps)
+        if name in SHARED:
+            assert names[name] == grid_map_name(grid, 'sweeps', steps)
+            share = 0.3 if name == 'demo40' else 1.0
+            assert steps == map_steps('sweeps', row.side, row.costs, share)
+    assert names['wide40'] == 'ushape-wide-40-sweeps-59406steps-42'
+    assert {name: names[name] for name in names if name not in SHARED} == {
+        'mid40': 'ushape-wide-40-96x64-59406steps-42',
+        'small40': 'ushape-wide-40-64x32-109091steps-42',
+        'tiny40': 'ushape-wide-40-32x32-130435steps-42',
+    }
+
+
+def test_maps_by_the_clock_have_their_size_in_their_names() -> None:
+    args = headline.FLAGS.parse_args(['--rows', 'demo40'])
     (job,) = headline.jobs_of(args)
-    assert job.key['budget_steps'] == round(600e3 / headline.STEP_MS[40, 128])
+    assert job.key['budget_steps'] is None
+    row, grid = headline.ROWS['demo40'], Grid('ushape', 40, 'wide', 42)
+    assert headline.map_name(row, grid, None) == 'ushape-wide-40-128x64-180s-42'
+
+
+def table_args(**changes: Any) -> Namespace:
+    plain = {'quick': False, 'budget': 2 / 13_187, 'pairs': 5}
+    return Namespace(**{**plain, 'cached_only': False, **changes})
+
+
+def test_tables_find_the_maps_of_the_headline(folders: Path) -> None:
+    row = headline.ROWS['wide20']
+    grid = Grid('ushape', 20, 'wide', 42)
+    key = {'seed': 42, 'budget_steps': 2, 'num_queries': 5}
+    found = headline.measure_headline(row, key, keep=True)
+    assert found['map'] == 'ushape-wide-20-sweeps-2steps-42'
+    (folder,) = (folders / 'maps').iterdir()
+    assert folder.name == found['map']
+    same = map_job(grid, 'sweeps', table_args(cached_only=True)).run()
+    assert same is not None
+    assert same['train_cpu_seconds'] == found['train_cpu_seconds']
+    assert same['parameters'] == found['parameters']
+    (curve,) = Results('learning_curves').rows
+    assert curve['curve'] == found['curve'] and curve['targets'] == 'sweeps'
+
+
+def test_the_headline_finds_the_maps_of_tables(folders: Path) -> None:
+    grid = Grid('ushape', 20, 'wide', 111)
+    row = map_job(grid, 'sweeps', table_args()).run()
+    assert row is not None
+    key = {'seed': 111, 'budget_steps': 2, 'num_queries': 5}
+    found = headline.measure_headline(headline.ROWS['wide20'], key, keep=True)
+    assert found['train_seconds'] == row['train_seconds']
+    assert len([*(folders / 'maps').iterdir()]) == 1
 
 
 def test_distillation(folders: Path) -> None:

@@ -55,7 +55,7 @@ def test_draws_of_costs_vary_too():
 
 
 def test_a_share_of_the_training_is_told():
-    short = row(gap=9.0, gap_sd=1.0, budget_seconds=150.0, ended_by='steps')
+    short = row(gap=9.0, gap_sd=1.0, method='bcm_paper', budget_steps=12_800)
     (gap,) = compare('T', 'x', {'bcm_paper': [short]}, Reported(gap=5.0), 100)
     assert gap.cells()[1:3] == ['5.0 ± 0.1', '9.0 [25 % steps]']
 

@@ -4,7 +4,7 @@ import pytest
 from table_rows import add, lines, row
 
 from bcm_pyg.datasets import weighted_grid
-from benchmarks.lib.methods import MAPS, paper_steps
+from benchmarks.lib.methods import MAPS, map_steps
 from benchmarks.scripts.figure3_scaling import storage_row
 from benchmarks.tables import paper_numbers as paper
 from benchmarks.tables.markdown import (
@@ -90,27 +90,59 @@ def test_the_row_with_most_queries_counts():
     assert select([few, many, other], costs='wide') == [other, many]
 
 
+def trained(kind='sweeps', share=1.0, **fields):
+    """The row of a map with a share of the usual steps."""
+    plain = row(method=f'bcm_{kind}', **fields)
+    steps = map_steps(kind, plain['side'], plain['costs'], share)
+    return {**plain, 'budget_steps': steps}
+
+
+def of_an_earlier_version(**fields):
+    return row(method='bcm_sweeps', **{'budget_seconds': 600.0, **fields})
+
+
 def test_the_row_with_the_usual_training_counts_first():
-    full = row(budget_seconds=600.0, num_queries=10)
-    short, long = row(budget_seconds=150.0), row(budget_seconds=2400.0)
+    full = trained(num_queries=10)
+    short, long = trained(share=0.25), trained(share=4)
     for rows in ([full, short, long], [long, short, full]):
         assert best_rows(rows) == [full]
     assert best_rows([long, short]) == [short]
-    unusual = [row(side=10, budget_seconds=n, num_queries=n) for n in (1, 2)]
+    unusual = [
+        row(side=10, method='bcm_exact', budget_steps=n, num_queries=n)
+        for n in (1, 2)
+    ]
     assert best_rows(unusual) == unusual[1:]
 
 
-def test_other_training_times_are_marked():
-    full, half, double = (row(budget_seconds=n) for n in (600.0, 300.0, 1200.0))
+def test_rows_of_an_earlier_version_count_where_there_are_no_others():
+    old = of_an_earlier_version()
+    few, other_seed = trained(share=0.1, num_queries=10), trained(seed=111)
+    for new in (few, other_seed):
+        assert best_rows([old, new]) == best_rows([new, old]) == [new]
+    for new in (
+        trained('exact'),
+        trained(layout='wall'),
+        trained(encoder='k_hot'),
+    ):
+        assert best_rows([old, new]) == [old, new]  # of other cells
+    longer = of_an_earlier_version(budget_seconds=900.0, num_queries=10)
+    more = of_an_earlier_version(num_queries=2000)
+    assert best_rows([old, longer, more]) == [longer]
+    assert best_rows([old, more]) == [more]
+
+
+def test_other_trainings_are_marked():
+    full, half, double = (trained(share=share) for share in (1, 0.5, 2))
     assert of_the_time([]) == of_the_time([row()]) == of_the_time([full]) == ''
-    assert of_the_time([half]) == ' [50 % time]'
-    assert of_the_time([double]) == ' [200 % time]'
-    assert of_the_time([full, half, half]) == ' [50 % time and 100 % time]'
-    counted = {**half, 'ended_by': 'steps'}
-    assert of_the_time([counted]) == ' [50 % steps]'
-    assert of_the_time([{**full, 'ended_by': 'steps'}]) == ''
-    uniform = row(costs='uniform', budget_seconds=300.0)
-    assert of_the_time([uniform]) == ''
+    assert of_the_time([row(method='eigen')]) == ''
+    assert of_the_time([half]) == ' [50 % steps]'
+    assert of_the_time([double]) == ' [200 % steps]'
+    assert of_the_time([full, half, half]) == ' [50 % steps and 100 % steps]'
+    assert of_the_time([trained(costs='uniform')]) == ''
+    assert of_the_time([trained('exact', 0.3)]) == ' [30 % steps]'
+    old = of_an_earlier_version(budget_seconds=1.0)
+    assert of_the_time([old, old]) == ' [earlier version]'
+    assert of_the_time([old, full]) == ' [100 % steps and earlier version]'
 
 
 def test_layouts(folders):
@@ -136,7 +168,10 @@ def test_encoders_and_visited(folders):
     assert [line[3] for line in found] == [
         MAPS[kind].label.removeprefix('BCM, ') for kind in MAPS
     ]
-    assert {line[2] for line in found} == {'152,320 (152K)'}
+    assert [line[2] for line in found] == ['- (152K)', '152,320', '-']
+    size = {'encoder': 'one_hot', 'parameters': 541440}
+    add('table3_encoders', row(method='bcm_paper', gap=1.0, **size))
+    assert lines(encoders(), 'one_hot')[0][2] == '541,440 (541K)'
     assert found[0][4:] == [f'{NOT_RUN} (12.82)', f'{NOT_RUN} (15.88)', '0/0']
     assert found[1][4:] == [NOT_RUN, '5.00', '0/1']
     assert not lines(encoders(), 'gnn')
@@ -178,6 +213,10 @@ def test_figures(folders):
         plain = {'method': 'apf', 'steps': steps, 'seed': seed}
         add('figure1_paths', {**plain, **fields})
     assert lines(paths(), 'APF') == [['APF', 'failed', '4', '-', '-']]
+    old = {'method': 'bcm_exact', 'steps': 5, 'seed': 42, **fields}
+    add('figure1_paths', {**old, 'budget_seconds': 600.0})
+    (found,) = lines(paths(), 'supervised')
+    assert found[0].endswith('(supervised) [earlier version]')
 
 
 def test_learning_curves_of_the_paper_objective(folders):
@@ -187,13 +226,16 @@ def test_learning_curves_of_the_paper_objective(folders):
         'costs': 'wide',
         'encoder': 'interaction',
         'seed': 42,
+        'targets': 'paper',
         'train_steps': 100,
         'cpu_seconds': 600.0,
     }
     curve = [[n, 0.5, 100.0 - n, 1.0 if n > 50 else 0.9] for n in (20, 41, 60)]
     resumed = {**plain, 'seed': 7, 'cpu_seconds': None}
     last = [[100, 0.1, None, 1.0]]
-    add('paper_curves', {**plain, 'curve': curve}, {**resumed, 'curve': last})
+    other = {**plain, 'targets': 'sweeps', 'curve': curve}
+    add('learning_curves', other, {**plain, 'curve': curve})
+    add('learning_curves', {**resumed, 'curve': last})
     start = ['400', 'U', 'wide', 'interaction']
     assert lines(learning())[2:] == [
         [*start, '7', '100', '-', '-', '-', '-', '-', '-'],
@@ -213,9 +255,9 @@ def test_tuning(folders):
 
 
 def test_steps_of_the_paper_objective_have_a_share_too():
-    assert time_share(row(budget_steps=paper_steps(40, 'wide'))) == 1
-    half = row(budget_steps=paper_steps(40, 'wide', 0.5), ended_by='steps')
-    assert of_the_time([half]) == ' [50 % steps]'
+    assert time_share(trained('paper')) == 1
+    small = trained('paper', 0.5, side=7)  # others have no steps for that
+    assert time_share(small) == 0.5 and of_the_time([small]) == ' [50 % steps]'
 
 
 def test_numbers_of_the_paper_agree_with_each_other():
