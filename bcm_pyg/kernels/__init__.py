@@ -8,6 +8,7 @@ first call of :func:`load_kernels`.
 
 from .arrays import (
     NO_BOUNDS,
+    NO_WAY,
     TILE,
     Array,
     Bounds,
@@ -29,6 +30,7 @@ __all__ = [
     'Graph',
     'Map',
     'NO_BOUNDS',
+    'NO_WAY',
     'Scratch',
     'TILE',
     'blank_map',

@@ -58,12 +58,18 @@ class Map(NamedTuple):
     calibrated: bool  # whether the last edge scores its cost, else 0
 
 
-class Bounds(NamedTuple):
-    """Lower bounds by landmarks."""
+#: What stands for an infinite distance from or to a landmark.
+NO_WAY = 2**16 - 1
 
-    rows: Any  # [N, 2 L] float32
+
+class Bounds(NamedTuple):
+    """Lower bounds by landmarks, of which distances are stored in units."""
+
+    rows: Any  # [N, L] or [N, 2 L] uint16; NO_WAY if infinite
+    outward: int  # columns of distances from landmarks; others are to them
+    symmetric: bool  # whether those stand for both
     unit: float
-    margin: float
+    margin: float  # of a difference, in units
 
 
 #: What a lane notes of a node, 48 bytes; a note counts by its stamp.
@@ -117,7 +123,7 @@ class Expanded(NamedTuple):
 
 
 #: Where nothing is known but scores.
-NO_BOUNDS = Bounds(np.empty((0, 0), np.float32), 1.0, 0.0)
+NO_BOUNDS = Bounds(np.empty((0, 0), np.uint16), 0, False, 1.0, 0.0)
 
 
 def blank_map() -> Map:

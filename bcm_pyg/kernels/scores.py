@@ -7,7 +7,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from .arrays import LANES, TILE, Found
+from .arrays import LANES, NO_WAY, TILE, Found
 from .loading import CACHES
 from .products import add_product, add_products, add_wide
 
@@ -217,12 +217,20 @@ def rest_of(score: float, scale: float, cost: float) -> float:
 def bound_of(bounds: Any, node: int, goal: int) -> float:
     """Lower bound of the cost from a node to the goal."""
     here, there = bounds.rows[node], bounds.rows[goal]
-    best = bounds.margin
+    best = np.int64(0)
     for k in range(here.size):
-        ahead = np.float64(there[k] - here[k])
-        if ahead > best:  # False where both are infinite
-            best = ahead
-    return (best - bounds.margin) * bounds.unit
+        near, far = np.int64(here[k]), np.int64(there[k])
+        if k >= bounds.outward:
+            near, far = far, near
+        if near == NO_WAY or far == NO_WAY:
+            if near != far and (near != NO_WAY or bounds.symmetric):
+                return INF
+            continue
+        ahead = far - near
+        if bounds.symmetric:
+            ahead = abs(ahead)
+        best = max(best, ahead)
+    return max(best - bounds.margin, 0.0) * bounds.unit
 
 
 #: Where Scratch.count has the latest stamp.

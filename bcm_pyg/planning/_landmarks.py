@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bcm_pyg.kernels import Array, Bounds, Found, Map, blank_map
+from bcm_pyg.kernels import NO_WAY, Array, Bounds, Found, Map, blank_map
 from bcm_pyg.nn.encoders.parts.landmark_distances import find_landmarks
 from bcm_pyg.utils import Adjacency, check_int
 
@@ -18,8 +18,9 @@ from .plan import Plan
 
 #: Pairs of nodes that are bounded at a time.
 MAX_ROWS = 2**17
-#: More than rounding to float32 changes a difference of numbers up to 1.
-MARGIN = 2**-22
+#: The largest distance in units. Differences are one unit too large at most,
+#: and a hair for the rounding of sums.
+MOST, MARGIN = NO_WAY - 1, 1 + 2**-20
 
 
 class LandmarkBounds:
@@ -31,12 +32,15 @@ class LandmarkBounds:
 
     where the landmarks :math:`l` are far apart from each other. A bound is
     infinite where the distances show that there is no way, and 0 where they
-    show nothing. It is a bound of the exact sums of edge costs: rounding is
-    taken into account.
+    show nothing.
 
-    Takes two exact searches a landmark to build and keeps :math:`8 L` bytes a
-    node. Bounds are computed :math:`2^{17}` at a time, with 50 MB at
-    :math:`L = 16`.
+    Distances are exact and then rounded down to multiples of a unit, which is
+    the largest of them over :math:`2^{16} - 2`. So a bound of the exact sums of
+    edge costs is up to two units lower than it could be, and never too high.
+
+    Takes two exact searches a landmark to build and keeps :math:`4 L` bytes a
+    node, or :math:`2 L` if distances are the same in both directions. Bounds
+    are computed :math:`2^{17}` at a time, with 50 MB at :math:`L = 16`.
 
     Args:
         adjacency (Adjacency): The graph.
@@ -47,28 +51,40 @@ class LandmarkBounds:
     def __init__(self, adjacency: Adjacency, num_landmarks: int = 16) -> None:
         check_int('num_landmarks', num_landmarks, 1)
         self.adjacency = adjacency
-        landmarks = find_landmarks(adjacency, num_landmarks)
-        self.nodes = torch.from_numpy(landmarks.nodes).to(adjacency.device)
-        # The difference of two rows is what all terms of the bound are.
-        rows = np.concatenate([landmarks.outward, -landmarks.inward], axis=1)
-        finite = np.abs(rows[np.isfinite(rows)])
-        self._unit = float(finite.max(initial=0.0)) or 1.0
-        rows /= self._unit
+        nodes, outward, inward = find_landmarks(adjacency, num_landmarks)
+        self.nodes = torch.from_numpy(nodes).to(adjacency.device)
+        symmetric = np.allclose(outward, inward, rtol=1e-12, atol=0)
+        table = outward if symmetric else np.hstack([outward, inward])
+        known = np.isfinite(table)
+        unit = float(table[known].max(initial=0.0)) / MOST or 1.0
+        whole = np.floor(np.where(known, table, 0) / unit).clip(max=MOST)
+        rows = np.where(known, whole, NO_WAY).astype(np.uint16)
         #: What compiled searches read, too.
-        self.arrays = Bounds(rows.astype(np.float32), self._unit, MARGIN)
+        self.arrays = Bounds(rows, nodes.size, symmetric, unit, MARGIN)
 
     def __call__(self, starts: Tensor, goals: Tensor) -> Tensor:
         """Lower bound of the cost of each query, float64 :obj:`[B]`."""
         start, goal = starts.cpu().numpy(), goals.cpu().numpy()
-        rows, bound = self.arrays.rows, np.empty(start.size)
+        bound = np.empty(start.size)
         for first in range(0, start.size, MAX_ROWS):
             part = slice(first, first + MAX_ROWS)
-            with np.errstate(invalid='ignore'):
-                ahead = rows[goal[part]] - rows[start[part]]
-            # Where both are infinite, nothing is known.
-            bound[part] = np.fmax.reduce(ahead, axis=1, initial=0)
-        bound = np.maximum(bound - MARGIN, 0) * self._unit
+            bound[part] = self._differences(start[part], goal[part])
+        bound = np.maximum(bound - MARGIN, 0) * self.arrays.unit
         return torch.from_numpy(bound).to(starts.device)
+
+    def _differences(self, start: Array, goal: Array) -> Array:
+        """The largest over all landmarks, in units."""
+        rows, outward = self.arrays.rows, self.arrays.outward
+        near, far = rows[start].astype(float), rows[goal].astype(float)
+        near[near == NO_WAY] = far[far == NO_WAY] = np.inf
+        with np.errstate(invalid='ignore'):
+            ahead = far - near
+        ahead[:, outward:] *= -1
+        if self.arrays.symmetric:
+            ahead = np.abs(ahead)
+        # Where both are infinite, nothing is known.
+        largest: Array = np.fmax.reduce(ahead, axis=1, initial=0)
+        return largest
 
     def on(self, adjacency: Adjacency) -> Self:
         """The same for a graph of which edges are gone or cost more: what they

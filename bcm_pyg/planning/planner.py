@@ -75,8 +75,9 @@ class Planner(BasePlanner):
         landmarks (int, optional): Landmarks for :obj:`Plan.lower_bound`; 0 for
             none. Distances are raised to their bounds, too, and searches of
             :obj:`exact_within` guided. They are found when first needed, by two
-            exact searches each, and keep 8 bytes a node each. (default: 16 with
-            :obj:`epsilon`, else 0)
+            exact searches each, and keep 4 bytes a node each, or 2 where costs
+            are the same in both directions. (default: 16 with :obj:`epsilon`,
+            else 0)
 
     Example:
         >>> from bcm_pyg import BCM, Planner

@@ -22,7 +22,7 @@ TRAINED = ('w_jinan',)
 #: Expansions of the exact search.
 LIMITS = (0, 30, 100, 300, 1000)
 #: Landmarks of the planner.
-LANDMARKS = (0, 8, 16)
+LANDMARKS = (0, 8, 16, 48)
 FLAGS = flags(__doc__)
 FLAGS.add_argument('--graphs', nargs='+', default=[*TRAINED, *TIMED])
 FLAGS.add_argument('--targets', nargs='+', default=['sweeps', 'exact'])

@@ -43,6 +43,7 @@ from bcm_pyg.planning import (
     Corridor,
     EdgeScores,
     Greedy,
+    LandmarkBounds,
     Lookahead,
     Plan,
     Readout,
@@ -262,9 +263,9 @@ def by_peers(
 ) -> Row:
     """Exact searches and indices."""
     smaller = data if graph is None else graph
-    decisions = data.num_nodes if graph is None else graph.data.num_nodes
-    # From and to each landmark, four bytes a node.
-    landmarks = min(model.storage_bytes() // (8 * decisions), decisions)
+    adjacency = Adjacency.from_data(data if graph is None else graph.data)
+    one = LandmarkBounds(adjacency, 1).num_bytes()
+    landmarks = min(model.storage_bytes() // one, adjacency.num_nodes)
     peers: dict[str, Any] = {
         'Dijkstra': partial(Dijkstra, data),
         'A*, 16 landmarks': partial(LandmarkSearch, data, 16),

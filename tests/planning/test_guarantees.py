@@ -188,7 +188,7 @@ def test_landmarks_are_found_when_needed(grid: Data) -> None:
     before = planner.cache_bytes()
     plan = planner(0, 99)
     assert 0 < float(plan.lower_bound) <= float(plan.cost)
-    assert planner.bounds.num_bytes() == 8 * 3 * 100
+    assert planner.bounds.num_bytes() == 2 * 3 * 100
     assert planner.cache_bytes() >= before + 8 * 3 * 100
     assert planner([], []).lower_bound.shape == (0,)
 

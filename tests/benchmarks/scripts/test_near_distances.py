@@ -37,7 +37,7 @@ def test_near_distances(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert near_distances_table() == 'not run yet.'
     for _ in range(2):  # the second time there is nothing to do
         near_distances.main('--quick --graphs w_jinan'.split())
-    assert len(trained) == 6  # those of landmarks alone have no map
+    assert len(trained) == 8  # those of landmarks alone have no map
     path = folders / 'quick' / 'near_distances.json'
     rows = json.loads(path.read_text())['rows']
     ways = [(row['map'], row['targets'], row['landmarks']) for row in rows]
@@ -45,7 +45,7 @@ def test_near_distances(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ways == [
         (*kind, number)
         for kind in kinds
-        for number in (0, 8, 16)
+        for number in (0, 8, 16, 48)
         if number > 0 or kind[0]
     ]
     for row in rows:
@@ -56,8 +56,8 @@ def test_near_distances(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Results('near_distances').add(row)
     lines = near_distances_table().splitlines()[2:]
     assert lines[0].startswith('| w_jinan | a map, self-supervised | 0.0')
-    assert lines[4].startswith('| w_jinan | a map, labels + 8 landmarks | ')
-    assert lines[7].startswith('| w_jinan | 16 landmarks | ')
+    assert lines[5].startswith('| w_jinan | a map, labels + 8 landmarks | ')
+    assert lines[9].startswith('| w_jinan | 16 landmarks | ')
     assert all('| 0.00, 100, ' in line for line in lines)
     lines = jinan().splitlines()[2:]
     ours = [line for line in lines if line.startswith('| a map')]
