@@ -149,7 +149,7 @@ def trained_map(
     data: Data,
     config: FitConfig,
     paper: bool = False,
-    encoder: str = 'interaction',
+    encoder: str | None = None,
     keep: bool = False,
     **sizes: int,
 ) -> BCM:

@@ -202,3 +202,15 @@ def test_settings_of_benchmarks_are_those_of_fit():
             config = fit_config(**{'steps': 1, **settings})
             assert (config == default) == (settings == {})
     assert fit_config('paper', steps=1) == FitConfig.paper(steps=1)
+
+
+def test_maps_have_the_default_encoder(folders):
+    data = weighted_grid('open', 6)
+    data.pos = data.pos * 1.1 + 0.05  # of no grid
+    del data.coord
+    config = FitConfig(steps=1)
+    names = [
+        type(trained_map(name, data, config, encoder=encoder).encoder).__name__
+        for name, encoder in (('a', None), ('b', 'interaction'))
+    ]
+    assert names == ['ConcatEncoder', 'ContinuousInteractionEncoder']
