@@ -149,7 +149,8 @@ def _facts(atlas: 'CognitiveMap') -> dict[str, Any]:
         facts['nodes_simplified'] = int(atlas.simplified.data.num_nodes)
     if model is not None:
         training = model.info.training
-        facts['encoder'] = type(model.encoder).__name__
+        parts = getattr(model.encoder, 'encoders', [model.encoder])
+        facts['encoder'] = ' + '.join(type(part).__name__ for part in parts)
         facts['parameters'] = model.num_parameters()
         facts['bytes'] = model.storage_bytes()
     for name in ('seconds', 'steps'):
@@ -280,8 +281,8 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument(
         '--encoder',
         metavar='NAME',
-        help='name of an encoder (default: interaction; landmark without '
-        'coordinates)',
+        help='name of an encoder (default: interaction, on roads '
+        'interaction+node_table; landmark without coordinates)',
     )
     verb.add_argument(
         '--full', action='store_true', help='do not simplify the graph'

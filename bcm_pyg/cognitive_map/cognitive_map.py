@@ -157,14 +157,14 @@ class CognitiveMap(NamedPlanner):
                 have none. (default: the one that can be meant; of OSMnx
                 :obj:`"length"`)
             encoder (str or torch.nn.Module, optional): As in
-                :meth:`BCM.from_data`. (default: :obj:`"interaction"`; of a
-                graph without coordinates :obj:`"landmark"`, with a warning)
+                :meth:`BCM.from_data`. (default: as there)
             config (FitConfig, optional): How to train, in place of
                 :obj:`budget` and :obj:`seed`, which are refused beside it.
                 (default: :obj:`None`)
             readout (Readout or str, optional): How routes are read. (default:
                 the corridor that :func:`~bcm_pyg.planning.choose_corridor`
-                finds after training, in some seconds more)
+                finds after training, in some seconds more, or minutes if a map
+                of many thousand nodes is poor)
             simplify (bool, optional): Whether to simplify the graph, where it
                 pays. (default: :obj:`True`)
             snapshots (int, optional): How many maps to keep from the training,

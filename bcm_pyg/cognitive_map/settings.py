@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from bcm_pyg.errors import BCMError
-from bcm_pyg.planning import Corridor, Readout
+from bcm_pyg.planning import BestFirst, Corridor, Readout
 from bcm_pyg.training import FitConfig
 from bcm_pyg.utils import check_choice, check_float
 
@@ -21,7 +21,7 @@ def fit_config(
 ) -> FitConfig:
     """How to train: as told, else as it suits the readout.
 
-    Walks need right choices, a corridor (the default) right distances. Seconds
+    Walks need right choices, searches (the default) right distances. Seconds
     are those of the budget, else the default, unless the settings say how long.
     """
     known = tuple(field.name for field in fields(FitConfig))
@@ -42,8 +42,9 @@ def fit_config(
                 'time_budget and seed of its own: give one or the other'
             )
         return replace(config, **settings)
-    is_corridor = readout is None or isinstance(readout, Corridor)
-    chosen['regret'] = 0.0 if is_corridor else FitConfig.regret
+    guide = readout.guide if isinstance(readout, Corridor) else None
+    searches = readout is None or isinstance(guide, BestFirst)
+    chosen['regret'] = 0.0 if searches else FitConfig.regret
     if not {'steps', 'time_budget'} & {*settings, *chosen}:
         chosen['time_budget'] = default
     return FitConfig(**{**chosen, **settings})

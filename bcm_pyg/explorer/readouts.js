@@ -154,8 +154,8 @@ export function expand(scorer, start, goal, weight, limit = Infinity) {
   return expanded;
 }
 
-/** The best route through members alone: nodes and cost. */
-function searchInside(graph, members, start, goal) {
+/** The best route through members alone, if it costs less than a known one. */
+function searchInside(graph, members, start, goal, known = Infinity) {
   const heap = new Heap(graph.size);
   const cost = new Float64Array(graph.size).fill(Infinity);
   const before = new Int32Array(graph.size).fill(-1);
@@ -171,7 +171,8 @@ function searchInside(graph, members, start, goal) {
     for (let edge = graph.first[node]; edge < graph.first[node + 1]; edge++) {
       const head = graph.head[edge];
       const there = cost[node] + graph.cost[edge];
-      if (!members.has(head) || there >= cost[head]) continue;
+      const least = Math.min(known, cost[head]);
+      if (!members.has(head) || there >= least) continue;
       const isNew = cost[head] === Infinity;
       cost[head] = there;
       before[head] = node;
@@ -180,6 +181,9 @@ function searchInside(graph, members, start, goal) {
   }
   return { nodes: [], cost: Infinity };
 }
+
+/** How often a corridor is widened at most. */
+export const TURNS = 16;
 
 /** All nodes at most so many hops away from a route, it included. */
 function around(graph, route, radius) {
@@ -203,17 +207,21 @@ function around(graph, route, radius) {
 
 /**
  * The best route through some nodes, start and goal; with a radius, then also
- * through all nodes at most so many hops away from it, until none is better.
+ * through all nodes at most so many hops away from it, until none is better,
+ * in so many turns at most as in Python.
  */
 export function inside(graph, nodes, start, goal, radius) {
   const members = new Set(nodes);
   const usable = new Set([...nodes, start, goal]);
   let found = searchInside(graph, usable, start, goal);
-  while (found.nodes.length > 0 && radius > 0 && start !== goal) {
+  const widens = found.nodes.length > 0 && radius > 0 && start !== goal;
+  for (let turn = 0; widens && turn < TURNS; turn++) {
+    const before = members.size;
     // Start and goal are on the route, so they are members from now on.
     for (const node of around(graph, found.nodes, radius)) members.add(node);
-    const better = searchInside(graph, members, start, goal);
-    if (better.cost >= found.cost) break;
+    if (members.size === before) break;
+    const better = searchInside(graph, members, start, goal, found.cost);
+    if (better.nodes.length === 0) break;
     found = better;
   }
   return { ...found, expansions: members.size, trace: nodes };

@@ -58,6 +58,9 @@ class Map(NamedTuple):
     calibrated: bool  # whether the last edge scores its cost, else 0
 
 
+#: How often a corridor is widened at most.
+TURNS = 16
+
 #: What stands for an infinite distance from or to a landmark.
 NO_WAY = 2**16 - 1
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import LANES
+from .arrays import LANES, TURNS
 from .heap import (
     DONE,
     EXPANDED,
@@ -272,8 +272,8 @@ def inside(
             for at in range(span[query, k, 0], span[query, k, 1]):
                 joined += _join(note, members[at], member)
         ends = _join(note, start, member) + _join(note, goal, member)
-        known, growing = INF, True
-        while growing and _search_inside(
+        known, turn = INF, 0
+        while _search_inside(
             graph, count, heap, note, start, goal, member, known
         ):
             nodes[0, 0], size = goal, 1
@@ -281,14 +281,15 @@ def inside(
                 edge = note[0, nodes[0, size - 1]].edge
                 nodes[0, size] = graph.tail[edge]
                 size += 1
-            known, growing = note[0, goal].cost, False
-            if radius == 0 or start == goal:
+            known, before = note[0, goal].cost, joined
+            if radius == 0 or start == goal or turn == TURNS:
                 break
-            joined, ends = joined + ends, 0
+            joined, ends, turn = joined + ends, 0, turn + 1
             wide = _widen(graph, count, note, nodes, size, radius)
             for at in range(size, wide):
-                if _join(note, nodes[0, at], member) > 0:
-                    joined, growing = joined + 1, True
+                joined += _join(note, nodes[0, at], member)
+            if joined == before:
+                break
         found.cost[query] = found.walked[query] = known
         found.expansions[query] = joined
         route = nodes[0, :size][::-1]  # it was followed from the goal

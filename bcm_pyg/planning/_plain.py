@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from bcm_pyg.kernels import Array, Expanded, Found
+from bcm_pyg.kernels import TURNS, Array, Expanded, Found
 from bcm_pyg.utils import Adjacency
 
 from .base import Scorer, cost_scale
@@ -113,7 +113,7 @@ class PlainEngine:
     ) -> Found:
         """The best routes through given nodes, start and goal; with a radius,
         then also through all nodes within that many hops of them, again and
-        again until no route gets better.
+        again until no route gets better, 16 times at most.
 
         The nodes of a query are those of its spans :obj:`[B, K, 2]`. Expansions
         are the nodes that could be used in the end.
@@ -127,10 +127,10 @@ class PlainEngine:
             }
             usable = members | {start, goal}
             path, cost = self._search_inside(usable, start, goal)
-            while path and radius > 0 and start != goal:
+            for _ in range(TURNS if path and radius and start != goal else 0):
                 members |= self._around(path, radius)
-                better = self._search_inside(members, start, goal)
-                if better[1] >= cost:
+                better = self._search_inside(members, start, goal, cost)
+                if not better[0]:
                     break
                 path, cost = better
             paths.append(Path(path, cost, len(members), cost))
@@ -290,9 +290,11 @@ class PlainEngine:
         return Path(route, cost, len(seen - {goal}), cost)
 
     def _search_inside(
-        self, members: set[int], start: int, goal: int
+        self, members: set[int], start: int, goal: int, known: float = inf
     ) -> tuple[list[int], float]:
-        """The best route through some nodes, Dijkstra's way, and its cost."""
+        """The best route through some nodes, Dijkstra's way, and its cost, if
+        it costs less than a known one.
+        """
         cost, found = {start: 0.0}, {start: 0}
         before: dict[int, int] = {}
         heap, settled = [(0.0, 0, start)], set[int]()
@@ -307,7 +309,8 @@ class PlainEngine:
                     path.append(before[path[-1]])
                 return path[::-1], there
             for head, step in self.edges(node):
-                if head in members and there + step < cost.get(head, inf):
+                least = min(known, cost.get(head, inf))
+                if head in members and there + step < least:
                     found.setdefault(head, len(found))
                     cost[head], before[head] = there + step, node
                     heappush(heap, (there + step, -found[head], head))

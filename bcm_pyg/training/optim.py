@@ -14,10 +14,11 @@ from .config import FitConfig
 
 #: Share of the budget in which the learning rate rises to its peak.
 WARMUP = 0.02
-#: Matrices with a longer side are preconditioned on the other side alone: the
-#: input of the first layer with more than 85 channels, and long tables. They do
-#: as well without, in three quarters of the time.
-MAX_SIDE = 256
+#: Matrices with a longer side are preconditioned on the other side alone, and
+#: so are those with a side longer than the first of these and twice the other:
+#: the input of the first layer with more than 85 channels, and long tables.
+#: They do as well without, in three quarters of the time.
+LONG_SIDE, MAX_SIDE = 256, 512
 #: Of the trace of a running mean, what is added to its diagonal.
 RIDGE = 1e-5
 #: Keeps 0 / 0 from happening where there is no gradient at all.
@@ -160,9 +161,14 @@ def _update_statistics(
     for side, rows in (('left', grad), ('right', grad.T)):
         if side in state:
             state[f'{side}_mean'].lerp_(rows @ rows.T, 1 - beta)
-        elif state['step'] == 1 and rows.size(0) <= MAX_SIDE:
+        elif state['step'] == 1 and not _is_long(*rows.shape):
             state[f'{side}_mean'] = rows @ rows.T
             state[side] = torch.eye(rows.size(0)).to(grad)
+
+
+def _is_long(side: int, other: int) -> bool:
+    """Whether a side has no basis."""
+    return side > MAX_SIDE or (side > LONG_SIDE and side > 2 * other)
 
 
 def _turn_bases(state: dict[str, Any]) -> None:

@@ -1,11 +1,14 @@
+import sys
+import warnings
 from itertools import product
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bcm_pyg import BCM, BCMError, Planner, evaluate, fit
+from bcm_pyg import BCM, BCMError, Plan, Planner, evaluate, fit
 from bcm_pyg.baselines import Dijkstra
 from bcm_pyg.datasets import sample_queries, weighted_grid
 from bcm_pyg.graph import simplify_graph
@@ -18,8 +21,12 @@ from bcm_pyg.planning import (
 from bcm_pyg.planning.choose_corridor import (
     RADII,
     Measured,
+    _Trial,
     fewest_expansions,
 )
+
+#: The module, which has the name of the function.
+choosing = sys.modules['bcm_pyg.planning.choose_corridor']
 
 GUIDES = BestFirst(2.0), BestFirst(1.0), BestFirst(0.5)
 SHAPE = 2, len(RADII), len(GUIDES)
@@ -134,3 +141,47 @@ def test_wrong_arguments(trained: Planner) -> None:
         choose_corridor(trained, queries=0)
     with pytest.raises(BCMError, match='seed must'):
         choose_corridor(trained, seed=-1)
+
+
+def test_a_trial_ends_when_it_is_lost(
+    trained: Planner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = []
+
+    def counting(self: Planner, starts: torch.Tensor, goals: Any) -> Plan:
+        planned.append(starts.numel())
+        return call(self, starts, goals)
+
+    call = Planner.__call__
+    trial = _Trial(trained, 300, 0)
+    total = trial.optimal.numel()
+    monkeypatch.setattr(Planner, '__call__', counting)
+    poor, unlimited = Corridor(0, BestFirst(2.0), False), float('inf')
+    whole = trial(poor, unlimited, unlimited)
+    assert sum(planned) == total and planned[:2] == [25, 25]
+    # As all at once.
+    plan = call(
+        Planner(trained.scorer, trained.data, poor), trial.starts, trial.goals
+    )
+    excess = 100 * (plan.cost / trial.optimal - 1)
+    error = excess.std(correction=0) / total**0.5
+    assert whole.gap == pytest.approx(float(excess.mean() + error))
+    assert whole.expansions == float(plan.expansions.double().mean())
+    for limits in ((0.0, unlimited), (unlimited, 1.0)):
+        planned.clear()
+        lost = trial(poor, *limits)
+        assert sum(planned) < total
+        assert lost.gap > limits[0] or lost.expansions > limits[1]
+    monkeypatch.setattr(choosing, 'MOST_EXPANSIONS', 0)
+    planned.clear()
+    trial(poor, unlimited, unlimited)
+    assert planned == [25]
+
+
+def test_where_all_costs_are_zero() -> None:
+    data = weighted_grid('open', side=4)
+    data.edge_cost = torch.zeros_like(data.edge_cost)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # it is untrained
+        planner = Planner(BCM.from_data(data, channels=4), data)
+    assert isinstance(choose_corridor(planner, queries=9), Corridor)

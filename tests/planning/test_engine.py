@@ -26,7 +26,7 @@ from torch_geometric.data import Data
 
 from bcm_pyg import BCM, Planner, planning_graph
 from bcm_pyg.datasets import sample_queries, weighted_grid
-from bcm_pyg.kernels import Expanded, Found, load_kernels
+from bcm_pyg.kernels import TURNS, Expanded, Found, load_kernels
 from bcm_pyg.planning import (
     Backtracking,
     Greedy,
@@ -245,6 +245,57 @@ def test_inside(graph: Data, radius: int, seed: int) -> None:
     span = np.sort(rng.integers(0, 31, (queries[0].size, 2, 2)), axis=2)
     fast = compiled(scorer).inside(*queries, nodes, span, radius)
     slow = PlainEngine(scorer, adjacency).inside(*queries, nodes, span, radius)
+    assert by_query(fast) == by_query(slow)
+
+
+@pytest.mark.parametrize('radius', [1, 2])
+@pytest.mark.parametrize('rows', [4, 9, 24])
+def test_inside_in_many_turns(rows: int, radius: int) -> None:
+    """Each row is cheaper than the one above; the guide knows the first."""
+    side = 12
+    cell = np.arange(rows * side).reshape(rows, side)
+    along = np.stack([cell[:, :-1].ravel(), cell[:, 1:].ravel()])
+    down = np.stack([cell[:-1].ravel(), cell[1:].ravel()])
+    ends = np.concatenate([along, down, along[::-1], down[::-1]], axis=1)
+    row = ends // side
+    cost = np.where(row[0] == row[1], 4.0 * (rows - row[0]), 1.0)
+    data = planning_graph(
+        Data(
+            pos=torch.randn(rows * side, 2),
+            edge_index=torch.from_numpy(ends),
+            edge_cost=torch.from_numpy(cost),
+        )
+    )
+    adjacency = Adjacency.from_data(data)
+    scorer = MapScorer(tiny_map(data), data, adjacency)
+    starts, goals = np.array([0]), np.array([side - 1])
+    guide = cell[0], np.array([[[0, side]]])
+    fast = compiled(scorer).inside(starts, goals, *guide, radius)
+    slow = PlainEngine(scorer, adjacency).inside(starts, goals, *guide, radius)
+    assert by_query(fast) == by_query(slow)
+    depth = min(rows - 1, radius * TURNS)
+    best = min(2 * at + 44.0 * (rows - at) for at in range(depth + 1))
+    assert fast.cost.tolist() == [best]
+    assert fast.expansions.tolist() == [side * (depth + 1)]
+
+
+def test_inside_where_routes_cost_the_same() -> None:
+    """Found by chance: what is too dear at first must not count as found."""
+    ends = [[0, 0, 0, 3, 0, 2, 4, 4, 5], [1, 2, 3, 2, 4, 1, 1, 5, 1]]
+    cost = [10, 10, 1, 4, 5, 3, 3, 1, 0.5]
+    data = planning_graph(
+        Data(
+            pos=torch.randn(6, 2),
+            edge_index=torch.tensor(ends),
+            edge_cost=torch.tensor(cost),
+        )
+    )
+    adjacency = Adjacency.from_data(data)
+    scorer = MapScorer(tiny_map(data), data, adjacency)
+    query = np.array([0]), np.array([1])
+    guide = np.array([0, 1]), np.array([[[0, 2]]])
+    fast = compiled(scorer).inside(*query, *guide, 1)
+    slow = PlainEngine(scorer, adjacency).inside(*query, *guide, 1)
     assert by_query(fast) == by_query(slow)
 
 

@@ -112,15 +112,20 @@ def test_state_dict_round_trip():
     assert torch.equal(second.data, whole.data)
 
 
-def test_long_sides_are_left_alone(monkeypatch):
-    monkeypatch.setattr('bcm_pyg.training.optim.MAX_SIDE', 5)
-    parameter = torch.nn.Parameter(torch.randn(4, 9))
+@pytest.mark.parametrize(
+    ('size', 'kept'), [((4, 9), False), ((5, 8), True), ((7, 12), False)]
+)
+def test_long_sides_are_left_alone(monkeypatch, size, kept):
+    """Beyond 10 always, beyond 6 if it is more than twice the other."""
+    monkeypatch.setattr('bcm_pyg.training.optim.LONG_SIDE', 6)
+    monkeypatch.setattr('bcm_pyg.training.optim.MAX_SIDE', 10)
+    parameter = torch.nn.Parameter(torch.randn(*size))
     optimizer = SOAP([parameter])
     for _ in range(12):
-        parameter.grad = torch.randn(4, 9)
+        parameter.grad = torch.randn(*size)
         optimizer.step()
     state = optimizer.state[parameter]
-    assert 'left' in state and 'right' not in state
+    assert 'left' in state and ('right' in state) == kept
     assert torch.isfinite(parameter).all()
 
 

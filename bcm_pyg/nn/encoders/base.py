@@ -103,9 +103,9 @@ def node_ids(data: Data, num_nodes: int | None = None) -> Tensor:
         num = data.num_nodes if pos is None else pos.size(0)
     if num_nodes is not None and num not in (None, num_nodes):
         raise BCMError(
-            f'encoder was built for {num_nodes} nodes (got a graph of {num}); '
-            'a map of a simplified graph plans on that: simplified= of '
-            'CognitiveMap'
+            f'encoder was built for {num_nodes} nodes (got a graph of {num}). '
+            'If the map is of a simplified graph, pass that: simplified= of '
+            'CognitiveMap, or a Planner of it'
         )
     if is_whole:
         return torch.arange(num, device=data.edge_index.device)

@@ -12,8 +12,6 @@ from .base import NodeEncoder, node_ids
 from .parts.axes import Axes, AxisTables
 from .parts.coincident import COINCIDENT_CHANNELS, CoincidentRows
 
-#: Of a map on which only directions differ in cost.
-FEW_COSTS = 4
 #: Channels of short axes, as in the paper, and of long ones at most.
 CHANNELS, MAX_CHANNELS = 64, 192
 
@@ -35,7 +33,7 @@ def bind_axes(
     return parts if len(parts) == 1 else [*parts, reduce(torch.mul, parts)]
 
 
-def default_channels(sizes: Sequence[int], cost: Tensor) -> int:
+def default_channels(sizes: Sequence[int], data: Data) -> int:
     """Channels of axes of so many codes each, unless they are given.
 
     The product of two axes tells all nodes apart freely if it has as many
@@ -43,9 +41,20 @@ def default_channels(sizes: Sequence[int], cost: Tensor) -> int:
     on game maps, where a step costs the same everywhere, they do not.
     """
     short = len(sizes) == 1 or max(sizes) <= CHANNELS
-    if short or cost.unique().numel() <= FEW_COSTS:
+    if short or _costs_follow_steps(data):
         return CHANNELS
     return min(2 * max(sizes), MAX_CHANNELS)
+
+
+def _costs_follow_steps(data: Data) -> bool:
+    """Whether edges that go as far along each axis all cost the same."""
+    tail, head = data.edge_index
+    step = (data.coord[head] - data.coord[tail]).abs()
+    kind = step.unique(dim=0, return_inverse=True)[1]
+    # Of each kind the cost of some edge.
+    some = data.edge_cost.new_empty(int(kind.max()) + 1)
+    some[kind] = data.edge_cost
+    return torch.equal(some[kind], data.edge_cost)
 
 
 class InteractionEncoder(NodeEncoder):
@@ -103,8 +112,8 @@ class InteractionEncoder(NodeEncoder):
     def from_data(cls, data: Data, **kwargs: Any) -> Self:
         """One code per integer coordinate of a canonical graph.
 
-        By default there are 64 channels; where an axis has more than 64 codes
-        and edges have more than four different costs, two a code, at most 192.
+        By default there are 64 channels; where an axis has more than 64 codes,
+        and edges of the same length differ in cost, two a code, at most 192.
         """
         if data.get('coord') is None:
             raise BCMError(
@@ -114,7 +123,7 @@ class InteractionEncoder(NodeEncoder):
         rows = CoincidentRows.from_positions(data.coord)
         num_rows = 0 if rows is None else rows.nodes.numel()
         sizes = Axes.from_data(data).sizes
-        kwargs.setdefault('channels', default_channels(sizes, data.edge_cost))
+        kwargs.setdefault('channels', default_channels(sizes, data))
         out = cls(sizes, coincident=num_rows, **kwargs)
         out.coincident = rows
         return out

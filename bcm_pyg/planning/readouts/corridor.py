@@ -21,15 +21,17 @@ class Corridor:
     A readout, the guide, goes from the start to the goal and back. The best
     route through the nodes that it found is widened by :math:`r` hops to either
     side, and so is the best route through all of these nodes, until it stays as
-    it is. That takes few turns and hardly more nodes than the first.
+    it is, 16 times at most. Good maps take few turns, and hardly more nodes
+    than the first.
 
     The two directions err at different places, so each finds most of what the
     other misses. The way back helps less with one-way streets. A search for it
     ends after twice the nodes of the way there; other guides leave it out where
     there is none.
 
-    *Guarantees* a route wherever there is one, and that no better one lies
-    within the corridor, or anywhere within :math:`r` hops of it.
+    *Guarantees* a route wherever there is one, and that no better one goes
+    through the nodes of the guide and those within :math:`r` hops of the route
+    alone, unless all turns were taken.
 
     *Costs* the guide, twice. The other nodes of the corridor need no pass.
 

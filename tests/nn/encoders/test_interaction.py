@@ -29,12 +29,15 @@ def test_interaction_on_a_grid(grid: Data) -> None:
 )
 def test_channels_of_long_axes(shape: tuple[int, ...], channels: int) -> None:
     last = torch.tensor(shape) - 1
-    data = Data(coord=torch.stack([torch.zeros_like(last), last]))
-    data.edge_cost = torch.arange(5.0)
+    data = Data(
+        coord=torch.stack([torch.zeros_like(last), last]),
+        edge_index=torch.tensor([[0, 1], [1, 0]]),
+        edge_cost=torch.tensor([1.0, 2.0]),
+    )
     assert InteractionEncoder.from_data(data).channels == channels
     assert InteractionEncoder.from_data(data, channels=5).channels == 5
-    # Where only directions differ in cost, as in games.
-    data.edge_cost = torch.tensor([1.0, 2**0.5, 3**0.5, 0.0, 1.0])
+    # Where all steps of a length cost the same, as in games.
+    data.edge_cost = torch.tensor([2.0, 2.0])
     assert InteractionEncoder.from_data(data).channels == 64
 
 

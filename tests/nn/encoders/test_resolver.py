@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from bcm_pyg import BCM, BCMError
+from bcm_pyg.datasets import ToyStreets
 from bcm_pyg.nn import (
     GNNEncoder,
     InteractionEncoder,
@@ -18,7 +20,8 @@ from bcm_pyg.nn import (
     encoder_resolver,
     register_encoder,
 )
-from bcm_pyg.nn.encoders import encoder_name, resolver
+from bcm_pyg.nn.encoders import NodeTableEncoder, encoder_name, resolver
+from bcm_pyg.nn.encoders.resolver import default_encoder
 
 
 class Mine(NodeEncoder):
@@ -108,3 +111,34 @@ def test_resolver_errors(grid: Data) -> None:
         register_encoder('linear')(torch.nn.Linear)
     with pytest.raises(BCMError, match='is not a subclass of NodeEncoder'):
         register_encoder('object')(Mine())
+
+
+@pytest.mark.parametrize(
+    ('num', 'channels'),
+    [(2, 8), (6144, 8), (6145, 7), (16_384, 3), (16_385, 0)],
+)
+def test_default_encoder(num: int, channels: int) -> None:
+    data = Data(pos=torch.rand(num, 2), num_nodes=num)
+    table = 'interaction+node_table', {'node_table': {'channels': channels}}
+    expected = table if channels else ('interaction', {})
+    assert default_encoder(data) == expected
+    given = {'channels': 9}
+    assert default_encoder(data, **given) == ('interaction', given)
+    data.coord = torch.zeros(num, 2, dtype=torch.long)
+    assert default_encoder(data) == ('interaction', {})
+    del data.pos
+    assert default_encoder(data) == ('landmark', {})
+
+
+def test_a_map_with_the_default_encoder(tmp_path: Path) -> None:
+    data = ToyStreets()[0]
+    model = BCM.from_data(data, hidden_channels=16)
+    table = model.encoder.encoders[1]
+    assert isinstance(table, NodeTableEncoder) and table.out_channels == 8
+    for dtype in ('float32', 'int8'):
+        model.save(tmp_path / dtype, dtype)
+        loaded = BCM.load(tmp_path / dtype, data)
+        assert str(loaded.encoder) == str(model.encoder)
+        near = 1e-6 if dtype == 'float32' else 0.1
+        difference = loaded.encode(data) - model.encode(data)
+        assert float(difference.detach().abs().max()) < near
