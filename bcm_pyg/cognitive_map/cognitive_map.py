@@ -326,7 +326,7 @@ class CognitiveMap(NamedPlanner):
                 :obj:`budget`. (default: :obj:`None`)
             readout (Readout or str, optional): How routes are read from now on.
                 (default: as before, but a :class:`~bcm_pyg.planning.Corridor`
-                is chosen anew, as in :meth:`learn`)
+                of the kind that :meth:`learn` finds is chosen anew)
             progress (bool, optional): Whether to show a bar. (default: in a
                 terminal)
             **settings (optional): As in :meth:`learn`.

@@ -132,7 +132,7 @@ class BCM(torch.nn.Module):
             encoder (str or torch.nn.Module, optional): :obj:`"interaction"`,
                 :obj:`"one_hot"`, :obj:`"k_hot"`, :obj:`"gnn"`, the name of a
                 registered one, or a module. (default: :obj:`"interaction"`;
-                with real coordinates and no other arguments
+                with real coordinates and no arguments
                 :obj:`"interaction+node_table"`, if the graph has 16,384 nodes
                 at most; of a graph without coordinates :obj:`"landmark"`, with
                 a warning)

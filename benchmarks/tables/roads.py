@@ -97,7 +97,7 @@ def jinan() -> str:
     for row in Results('near_distances').rows:
         if row['graph'] != 'w_jinan' or not row['map']:
             continue
-        kind = {'exact': 'labels', 'sweeps': 'none'}[row['targets']]
+        kind = 'labels' if row['targets'] == 'exact' else 'none'
         size = (row['int8_bytes'] + row['landmark_bytes']) / 1e6
         name = f'a map, {row["parameters"]:,} parameters'
         if row['landmarks']:
@@ -116,6 +116,7 @@ def jinan() -> str:
             lines.append(
                 [name + searched, kind, *cells, f'{found["cpu_us"]:.0f}']
             )
+    lines = lines or [['a map', NOT_RUN, '', '', '']]
     head = ['method', 'trained on', 'MRE %', 'MB', 'CPU µs']
     return markdown(head, [*published, *lines])
 

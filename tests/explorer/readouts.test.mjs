@@ -1,7 +1,7 @@
 // That they agree with Python node for node is tested in a browser.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { READOUTS, backtrack, expand, walk }
+import { READOUTS, TURNS, backtrack, expand, inside, walk }
   from '../../bcm_pyg/explorer/readouts.js';
 import { TrueScorer, costsTo, graphOfEdges, gridGraph, random }
   from './graphs.mjs';
@@ -35,6 +35,41 @@ for (const name of ['backtracking', 'best_first', 'corridor']) {
     }
   });
 }
+
+test('a corridor widens until the route stays as it is', () => {
+  // Each row is cheaper than the one above; the guide knows the first.
+  const side = 12;
+  for (const [rows, radius] of [[4, 1], [9, 2], [24, 1]]) {
+    const edges = [];
+    for (let row = 0; row < rows; row++) {
+      for (let column = 0; column < side; column++) {
+        const cell = row * side + column;
+        const along = [cell, cell + 1, 4 * (rows - row)];
+        if (column < side - 1) edges.push(along);
+        if (row < rows - 1) edges.push([cell, cell + side, 1]);
+      }
+    }
+    const both = edges.flatMap(([a, b, cost]) => [[a, b, cost], [b, a, cost]]);
+    const graph = graphOfEdges(rows * side, both);
+    const first = Array.from({ length: side }, (_, column) => column);
+    const found = inside(graph, first, 0, side - 1, radius);
+    const depth = Math.min(rows - 1, radius * TURNS);
+    const costs = Array.from({ length: depth + 1 },
+      (_, at) => 2 * at + 44 * (rows - at));
+    assert.equal(found.cost, Math.min(...costs));
+    assert.equal(found.expansions, side * (depth + 1));
+  }
+});
+
+test('of routes of the same cost a corridor takes that of Python', () => {
+  const graph = graphOfEdges(6, [
+    [0, 1, 10], [0, 2, 10], [0, 3, 1], [3, 2, 4], [0, 4, 5], [2, 1, 3],
+    [4, 1, 3], [4, 5, 1], [5, 1, 0.5],
+  ]);
+  const found = inside(graph, [0, 1], 0, 1, 1);
+  assert.deepEqual(found.nodes, [0, 3, 2, 1]);
+  assert.deepEqual([found.cost, found.expansions], [8, 5]);
+});
 
 test('a walk without memory ends in a circle, one with memory escapes', () => {
   // 0 - 1 - 2, where 0 looks best from 1.

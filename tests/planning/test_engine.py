@@ -297,6 +297,7 @@ def test_inside_where_routes_cost_the_same() -> None:
     fast = compiled(scorer).inside(*query, *guide, 1)
     slow = PlainEngine(scorer, adjacency).inside(*query, *guide, 1)
     assert by_query(fast) == by_query(slow)
+    assert fast.nodes.tolist() == [0, 3, 2, 1]  # and so on the page
 
 
 @pytest.mark.parametrize('width', [1, 5, 8, 31, 64])

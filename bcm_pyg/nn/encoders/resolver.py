@@ -102,9 +102,12 @@ def default_encoder(data: Data, **kwargs: Any) -> tuple[str, dict[str, Any]]:
         return 'landmark', kwargs
     channels = min(NODE_CHANNELS[1], NODE_NUMBERS // int(data.num_nodes))
     real = data.get('coord') is None
+    parts = 'interaction', 'node_table'
+    if {*kwargs} & {*parts}:  # arguments of the parts
+        return '+'.join(parts), kwargs
     if kwargs or not real or channels < NODE_CHANNELS[0]:
         return 'interaction', kwargs
-    return 'interaction+node_table', {'node_table': {'channels': channels}}
+    return '+'.join(parts), {'node_table': {'channels': channels}}
 
 
 def encoder_resolver(name: str, data: Data, **kwargs: Any) -> NodeEncoder:

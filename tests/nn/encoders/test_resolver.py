@@ -124,6 +124,8 @@ def test_default_encoder(num: int, channels: int) -> None:
     assert default_encoder(data) == expected
     given = {'channels': 9}
     assert default_encoder(data, **given) == ('interaction', given)
+    part = {'node_table': {'channels': 4}}
+    assert default_encoder(data, **part) == ('interaction+node_table', part)
     data.coord = torch.zeros(num, 2, dtype=torch.long)
     assert default_encoder(data) == ('interaction', {})
     del data.pos
