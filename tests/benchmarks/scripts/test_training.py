@@ -7,7 +7,7 @@ from benchmarks.scripts import training
 
 def test_ablation(folders, monkeypatch, capsys):
     changes = {'default': {}, 'lr: half': {'lr': 3e-3}}
-    flags = '--quick --pairs 5 --budget 0.01'.split()
+    flags = '--quick --pairs 5 --budget 0.1'.split()
     for count in (1, 2, 2):
         some = dict([*changes.items()][:count])
         monkeypatch.setattr(training, 'ABLATIONS', some)
