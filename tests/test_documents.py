@@ -110,3 +110,10 @@ def test_fit_says_what_it_wants():
     data = weighted_grid('open', side=4)
     with pytest.raises(BCMError, match='FitConfig'):
         fit(BCM.from_data(data), data, 5)
+
+
+def test_every_page_of_the_benchmarks_is_on_the_site():
+    pages = {path.name for path in (ROOT / 'benchmarks/pages').glob('*.md')}
+    assert pages == {path.name for path in (ROOT / 'docs/pages').glob('*.md')}
+    toctree = (ROOT / 'docs/benchmarks.md').read_text().splitlines()
+    assert all(f'pages/{name[:-3]}' in toctree for name in pages)
