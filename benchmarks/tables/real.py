@@ -130,7 +130,8 @@ def _search(methods: dict[str, Any], name: str) -> str:
 
 def gap_cell(method: dict[str, Any]) -> str:
     """The Gap in percent, a dash without a success."""
-    return '-' if method['gap'] is None else f'{method["gap"]:.2f}'
+    gap = method['gap']  # rounding may be a hair below 0
+    return '-' if gap is None else f'{round(gap, 2) + 0.0:.2f}'
 
 
 def expanded(method: dict[str, Any], methods: dict[str, Any]) -> float:
