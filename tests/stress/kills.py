@@ -89,10 +89,16 @@ def of_interrupt(
 
     def save() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         for turn in range(1000):
             atlases[turn % 2].save(path)
 
-    pid = _begin(save)
+    # On a busy machine Ctrl-C may come before the process is ready for it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        pid = _begin(save)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     time.sleep(rng.uniform(0.01, 0.1))
     os.kill(pid, signal.SIGINT)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
