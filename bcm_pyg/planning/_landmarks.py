@@ -75,7 +75,8 @@ class LandmarkBounds:
     def _differences(self, start: Array, goal: Array) -> Array:
         """The largest over all landmarks, in units."""
         rows, outward = self.arrays.rows, self.arrays.outward
-        near, far = rows[start].astype(float), rows[goal].astype(float)
+        # Whole numbers of this size are exact.
+        near, far = (rows[end].astype(np.float32) for end in (start, goal))
         near[near == NO_WAY] = far[far == NO_WAY] = np.inf
         with np.errstate(invalid='ignore'):
             ahead = far - near
